@@ -1,0 +1,182 @@
+//! What a policy may order a connection to do at any time. No command moves `snd_una` or `rcv_nxt`.
+
+use super::connection::{Connection, Control, State};
+use crate::time::Instant;
+use crate::trace::Event;
+
+/// An order to a connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Command {
+    /// Ends a freeze.
+    Restore {
+        /// What is sent first.
+        mode: RestoreMode,
+        /// The window afterwards.
+        window: RestoreWindow,
+        /// Segments that may leave at once; the rest follows the ACK clock. 0: no cap.
+        max_burst: u32,
+    },
+    /// Stops all sending and remembers `cwnd` and `ssthresh`.
+    Suspend,
+    /// Ends a suspension with the remembered `cwnd` and `ssthresh`, going back N.
+    Resume,
+    /// Sends the first segments again, at once, with no other change.
+    RetransmitNow {
+        /// How many.
+        segments: u32,
+    },
+    /// Takes doublings of the retransmission timer back and sets it again.
+    UndoBackoff {
+        /// How many.
+        times: u32,
+    },
+    /// Ends the backoff; the timer starts again, or expires now.
+    ResetRto {
+        /// Whether it expires now.
+        fire: bool,
+    },
+    /// Sends the first segment again without ending the freeze.
+    Probe,
+    /// Offers the peer a window of zero, at once.
+    ZeroWindow,
+    /// Offers the real window again, with extra copies of the ACK.
+    OpenWindow {
+        /// Copies beyond the first.
+        dup_acks: u32,
+    },
+    /// Sends copies of the last ACK.
+    SendDupAcks {
+        /// How many.
+        copies: u32,
+    },
+}
+
+/// What is sent first after a freeze, SPEC A3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestoreMode {
+    /// All that is outstanding, from `snd_una`, as the window allows; the timer starts without backoff.
+    GoBackN,
+    /// The first unacknowledged segment only, as printed in [Chinta Fig. 6].
+    FirstOnly,
+}
+
+/// The window after a freeze, SPEC A15.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestoreWindow {
+    /// As it was.
+    Keep,
+    /// Half of it.
+    Half,
+    /// Slow start from one segment up to the old `cwnd`.
+    SlowStartToOld,
+}
+
+impl Command {
+    /// The name in traces.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Command::Restore { .. } => "restore",
+            Command::Suspend => "suspend",
+            Command::Resume => "resume",
+            Command::RetransmitNow { .. } => "retransmit-now",
+            Command::UndoBackoff { .. } => "undo-backoff",
+            Command::ResetRto { .. } => "reset-rto",
+            Command::Probe => "probe",
+            Command::ZeroWindow => "zero-window",
+            Command::OpenWindow { .. } => "open-window",
+            Command::SendDupAcks { .. } => "send-dup-acks",
+        }
+    }
+}
+
+impl Connection {
+    /// Carries out `command`; the driver then polls for segments. Ignored before the handshake is complete, after the
+    /// end, and where it makes no sense (a restore without a freeze).
+    pub fn execute(&mut self, command: Command, now: Instant) {
+        if !self.state().is_synchronised() || self.state() == State::TimeWait {
+            return;
+        }
+        self.start_round();
+        self.emit(|| Event::CommandExecuted { command: command.name() });
+        match command {
+            Command::Restore { mode, window, max_burst } => self.restore(mode, window, max_burst, now),
+            Command::Suspend => self.suspend(now),
+            Command::Resume => self.resume(now),
+            Command::RetransmitNow { segments } => self.snd.resend(segments),
+            Command::UndoBackoff { times } => {
+                self.rtt.undo_backoff(times);
+                self.arm_rto_plain(now);
+            }
+            Command::ResetRto { fire } => {
+                self.rtt.clear_backoff();
+                self.arm_rto_plain(now);
+                if fire && self.snd.outstanding() > 0 {
+                    self.timers.rto = now;
+                }
+            }
+            Command::Probe => self.snd.resend(1),
+            Command::ZeroWindow => {
+                self.rcv.closed_by_command = true;
+                self.acks_due = self.acks_due.max(1);
+            }
+            Command::OpenWindow { dup_acks } => {
+                self.rcv.closed_by_command = false;
+                self.acks_due += 1 + dup_acks;
+            }
+            Command::SendDupAcks { copies } => self.acks_due += copies,
+        }
+    }
+
+    fn restore(&mut self, mode: RestoreMode, window: RestoreWindow, max_burst: u32, now: Instant) {
+        let Control::Frozen { .. } = self.control else { return };
+        self.control = Control::Running;
+        let old = self.snd.window.cwnd;
+        match window {
+            RestoreWindow::Keep => {}
+            RestoreWindow::Half => {
+                self.snd.window.ssthresh = (old / 2.0).max(2.0);
+                self.snd.window.cwnd = (old / 2.0).max(1.0);
+            }
+            RestoreWindow::SlowStartToOld => {
+                self.snd.window.ssthresh = old.max(2.0);
+                self.snd.window.cwnd = 1.0;
+            }
+        }
+        match mode {
+            RestoreMode::GoBackN => self.go_back_n_afresh(),
+            RestoreMode::FirstOnly => self.snd.resend(1),
+        }
+        if max_burst > 0 {
+            self.snd.burst = max_burst;
+        }
+        self.snd.timed = None;
+        self.arm_rto_plain(now);
+    }
+
+    fn suspend(&mut self, now: Instant) {
+        if matches!(self.control, Control::Suspended { .. }) {
+            return;
+        }
+        self.control = Control::Suspended { stored: self.snd.window, since: now };
+        self.timers.rto = Instant::MAX;
+        self.snd.timed = None;
+    }
+
+    fn resume(&mut self, now: Instant) {
+        let Control::Suspended { stored, .. } = self.control else { return };
+        self.control = Control::Running;
+        self.snd.window = stored;
+        self.go_back_n_afresh();
+        self.arm_rto_plain(now);
+    }
+
+    /// Everything outstanding is to be sent again, and what happened before does not count.
+    fn go_back_n_afresh(&mut self) {
+        self.snd.snd_nxt = self.snd.snd_una;
+        self.snd.recover = self.snd.snd_max;
+        self.snd.dupacks = 0;
+        self.snd.inflation = 0;
+        self.snd.timed = None;
+        self.rtt.clear_backoff();
+    }
+}
