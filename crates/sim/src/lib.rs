@@ -1,1 +1,36 @@
-//! tmp
+//! The simulator: what nature, the network and users do around the protocols of `segue-proto`.
+//!
+//! A [`Scenario`] (read from TOML or built in code) and a seed become a [`World`]; running it gives [`Results`], and,
+//! if somebody listens, every typed event. Same scenario, seed and version: the same bytes, on any machine.
+//!
+//! * [`scenario`]: topology, flows, outages, schemes; strict reading of TOML.
+//! * [`world`]: the run. [`event_queue`], [`link`], [`loss`], [`routing`], [`outage`] are its parts.
+//! * [`results`]: summaries and traces as tables and CSV.
+//! * [`reproduce`]: the papers' experiments, their printed tables and criteria.
+
+pub mod event_queue;
+pub mod link;
+pub mod loss;
+pub mod outage;
+pub mod reproduce;
+pub mod results;
+pub mod routing;
+pub mod scenario;
+pub mod table;
+pub mod world;
+
+pub use results::Results;
+pub use scenario::Scenario;
+pub use world::World;
+
+use results::Observer;
+
+/// Runs `scenario` with `seed` to its end.
+pub fn run(scenario: &Scenario, seed: u64) -> Results {
+    World::new(scenario, seed).run()
+}
+
+/// As [`run`], handing every typed event to `observer`.
+pub fn run_observed(scenario: &Scenario, seed: u64, observer: &mut dyn Observer) -> Results {
+    World::new(scenario, seed).run_observed(observer)
+}

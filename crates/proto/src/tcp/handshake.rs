@@ -12,6 +12,8 @@ impl Connection {
         let answer = self.state == State::SynReceived;
         if self.snd.snd_max > 0 {
             self.stats.retransmissions += 1;
+            // Which of the two the answer belongs to cannot be told (Karn).
+            self.snd.timed = None;
         } else {
             self.snd.timed = Some((1, now));
         }

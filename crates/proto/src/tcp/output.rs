@@ -13,7 +13,7 @@ impl Connection {
     pub fn poll_transmit<H: Hooks + ?Sized>(&mut self, now: Instant, hooks: &mut H) -> Option<Segment> {
         if self.reset_due {
             self.reset_due = false;
-            return Some(self.bare_segment(self.snd.snd_nxt, Flags::RST | Flags::ACK, now));
+            return Some(self.bare_segment(self.snd.snd_max, Flags::RST | Flags::ACK, now));
         }
         if self.syn_due {
             return Some(self.syn_segment(now, hooks));
@@ -73,7 +73,8 @@ impl Connection {
     }
 
     fn next_ack<H: Hooks + ?Sized>(&mut self, now: Instant, hooks: &mut H) -> Option<Segment> {
-        let mut segment = self.bare_segment(self.snd.snd_nxt, Flags::ACK, now);
+        // `SND.NXT` of RFC 9293, which never goes back: the peer would drop an ACK below its `RCV.NXT`.
+        let mut segment = self.bare_segment(self.snd.snd_max, Flags::ACK, now);
         if !hooks.on_send(self, &mut segment, now) {
             return None;
         }

@@ -160,7 +160,8 @@ impl Sender {
         if self.resend_left > 0 {
             let start = self.resend_next.max(self.snd_una);
             if start < self.snd_max {
-                return Some(self.cut_piece(start, u64::MAX, Budget::Resend));
+                // No further than `snd_max`: what was never sent is not sent again.
+                return Some(self.cut_piece(start, self.snd_max - start, Budget::Resend));
             }
         }
         if self.snd_nxt >= self.end() {
@@ -212,6 +213,8 @@ impl Sender {
             Budget::Resend => {
                 self.resend_left -= 1;
                 self.resend_next = end;
+                // Karn: what is sent twice cannot be timed.
+                self.timed = self.timed.filter(|(timed, _)| !(piece.start + 1..=end).contains(timed));
                 return true;
             }
             Budget::Extra => {

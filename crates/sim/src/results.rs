@@ -1,0 +1,334 @@
+//! What a run gives: a summary per flow and link, and the event trace.
+
+use std::io::{self, Write};
+
+use segue_proto::tcp::{EndReason, State, Stats};
+use segue_proto::time::{Duration, Instant};
+use segue_proto::trace::Event;
+
+use crate::link::LinkCounts;
+use crate::scenario::Scenario;
+use crate::table::{Cell, Table, csv_field};
+
+/// Where an event happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// End of a flow: sender of flow f is 2·f, receiver 2·f + 1.
+    End(usize),
+    /// Direction of a link: first to second end of link l is 2·l, the other 2·l + 1.
+    Link(usize),
+    /// Node.
+    Node(usize),
+}
+
+/// Somebody who hears every typed event of a run.
+pub trait Observer {
+    /// `event` happened at `place`.
+    fn observe(&mut self, at: Instant, place: Place, event: &Event);
+}
+
+/// What is known of one end of a flow when the run is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndSummary {
+    pub(crate) finished: Option<Instant>,
+    pub(crate) acknowledged: u64,
+    pub(crate) delivered: u64,
+    pub(crate) stats: Stats,
+    pub(crate) state: State,
+    pub(crate) end: Option<EndReason>,
+    pub(crate) idle: Duration,
+    pub(crate) longest_idle: Duration,
+}
+
+/// What is known of one link direction when the run is over.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkSummary {
+    /// Counts.
+    pub counts: LinkCounts,
+}
+
+/// Summary of one flow.
+#[derive(Clone, Debug)]
+pub struct FlowSummary {
+    /// Its name.
+    pub name: String,
+    /// Sender and receiver.
+    pub from: String,
+    /// See `from`.
+    pub to: String,
+    /// Recovery and congestion control.
+    pub tcp: &'static str,
+    /// When it opened.
+    pub start: Instant,
+    /// When its last byte was acknowledged; `None` if it was not.
+    pub finished: Option<Instant>,
+    /// Payload bytes acknowledged.
+    pub acknowledged: u64,
+    /// Payload bytes delivered in order at the receiver.
+    pub delivered: u64,
+    /// Counts of the sender.
+    pub stats: Stats,
+    /// State of the sender at the end of the run.
+    pub state: State,
+    /// Why the sender's connection is over, if it is.
+    pub end: Option<EndReason>,
+    /// Time from the end of each outage on its path to the next data segment, summed.
+    pub idle: Duration,
+    /// The longest of these.
+    pub longest_idle: Duration,
+    /// Acknowledged bits per second between start and finish, or the end of the run.
+    pub goodput_bps: f64,
+}
+
+/// What a run gives.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// When the run ended.
+    pub ended: Instant,
+    /// Events that were scheduled.
+    pub events: u64,
+    /// One per flow.
+    pub flows: Vec<FlowSummary>,
+    /// One per link direction.
+    pub links: Vec<LinkSummary>,
+    /// The scheme on mobile hosts.
+    pub scheme: &'static str,
+}
+
+impl Results {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        ended: Instant,
+        events: u64,
+        ends: &[EndSummary],
+        links: Vec<LinkSummary>,
+    ) -> Self {
+        let flows = scenario
+            .flows
+            .iter()
+            .zip(ends.chunks_exact(2))
+            .map(|(flow, pair)| {
+                let sender = pair[0];
+                let completed = sender.finished.filter(|_| flow.bytes == Some(sender.acknowledged));
+                let until = completed.unwrap_or(ended).since(flow.start).as_secs_f64();
+                let bits = sender.acknowledged as f64 * 8.0;
+                FlowSummary {
+                    name: flow.name.clone(),
+                    from: scenario.nodes[flow.from].name.clone(),
+                    to: scenario.nodes[flow.to].name.clone(),
+                    tcp: flow.variant.name,
+                    start: flow.start,
+                    finished: completed,
+                    acknowledged: sender.acknowledged,
+                    delivered: pair[1].delivered,
+                    stats: sender.stats,
+                    state: sender.state,
+                    end: sender.end,
+                    idle: sender.idle,
+                    longest_idle: sender.longest_idle,
+                    goodput_bps: if until > 0.0 { bits / until } else { 0.0 },
+                }
+            })
+            .collect();
+        Results { ended, events, flows, links, scheme: scenario.scheme.spec.name }
+    }
+
+    /// The flows as a table.
+    pub fn flow_table(&self) -> Table {
+        let columns = [
+            "flow", "from", "to", "scheme", "tcp", "start_s", "finish_s", "acked_bytes", "goodput_kbps", "segments",
+            "retransmissions", "timeouts", "fast_retransmits", "freezes", "idle_s", "longest_idle_s", "state",
+        ];
+        let row = |flow: &FlowSummary| {
+            let state = flow.end.map_or(flow.state.name(), EndReason::name);
+            vec![
+                Cell::Text(flow.name.clone()),
+                Cell::Text(flow.from.clone()),
+                Cell::Text(flow.to.clone()),
+                Cell::Text(self.scheme.to_owned()),
+                Cell::Text(flow.tcp.to_owned()),
+                Cell::Number(flow.start.as_secs_f64(), 6),
+                Cell::number(flow.finished.map(Instant::as_secs_f64), 6),
+                Cell::Integer(flow.acknowledged),
+                Cell::Number(flow.goodput_bps / 1e3, 3),
+                Cell::Integer(flow.stats.data_segments),
+                Cell::Integer(flow.stats.retransmissions),
+                Cell::Integer(flow.stats.timeouts),
+                Cell::Integer(flow.stats.fast_retransmits),
+                Cell::Integer(flow.stats.freezes),
+                Cell::Number(flow.idle.as_secs_f64(), 6),
+                Cell::Number(flow.longest_idle.as_secs_f64(), 6),
+                Cell::Text(state.to_owned()),
+            ]
+        };
+        Table {
+            id: "flows".into(),
+            caption: format!("Flows at {}", self.ended),
+            columns: columns.map(str::to_owned).to_vec(),
+            rows: self.flows.iter().map(row).collect(),
+        }
+    }
+
+    /// The link directions as a table.
+    pub fn link_table(&self, scenario: &Scenario) -> Table {
+        let columns =
+            ["from", "to", "offered", "arrived", "arrived_bytes", "dropped_queue", "dropped_loss", "dropped_outage"];
+        let row = |(index, summary): (usize, &LinkSummary)| {
+            let (from, to) = link_ends(scenario, index);
+            let c = summary.counts;
+            let counts =
+                [c.offered, c.arrived, c.arrived_bytes, c.dropped_queue, c.dropped_loss, c.dropped_outage];
+            let names = [Cell::Text(from.to_owned()), Cell::Text(to.to_owned())];
+            names.into_iter().chain(counts.map(Cell::Integer)).collect()
+        };
+        Table {
+            id: "links".into(),
+            caption: format!("Link directions at {}", self.ended),
+            columns: columns.map(str::to_owned).to_vec(),
+            rows: self.links.iter().enumerate().map(row).collect(),
+        }
+    }
+}
+
+/// Names of the two ends of a link direction.
+fn link_ends(scenario: &Scenario, direction: usize) -> (&str, &str) {
+    let [a, b] = scenario.links[direction / 2].ends;
+    let (from, to) = if direction.is_multiple_of(2) { (a, b) } else { (b, a) };
+    (&scenario.nodes[from].name, &scenario.nodes[to].name)
+}
+
+/// Writes the event trace as CSV, one event a line. Times are integer nanoseconds; fields that an event does not have
+/// are empty.
+pub struct CsvTrace<'a, W: Write> {
+    scenario: &'a Scenario,
+    out: W,
+    failure: Option<io::Error>,
+}
+
+impl<'a, W: Write> CsvTrace<'a, W> {
+    /// A trace of a run of `scenario`; writes the heading.
+    pub fn new(scenario: &'a Scenario, mut out: W) -> Self {
+        let heading = "time_ns,place,event,start,len_bytes,ack,retransmission,cwnd_segments,ssthresh_segments,rto_ns,detail";
+        let failure = writeln!(out, "{heading}").err();
+        CsvTrace { scenario, out, failure }
+    }
+
+    /// Ends the trace.
+    ///
+    /// # Errors
+    /// The first error that writing met.
+    pub fn finish(mut self) -> io::Result<W> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn place_name(&self, place: Place) -> String {
+        match place {
+            Place::End(end) => {
+                let flow = &self.scenario.flows[end / 2].name;
+                format!("{flow}/{}", if end.is_multiple_of(2) { "sender" } else { "receiver" })
+            }
+            Place::Link(direction) => {
+                let (from, to) = link_ends(self.scenario, direction);
+                format!("{from}->{to}")
+            }
+            Place::Node(node) => self.scenario.nodes[node].name.clone(),
+        }
+    }
+}
+
+/// The variable columns of one event.
+#[derive(Default)]
+struct Fields {
+    start: Option<u64>,
+    len: Option<u32>,
+    ack: Option<u64>,
+    retransmission: Option<bool>,
+    cwnd: Option<f64>,
+    ssthresh: Option<f64>,
+    rto: Option<Duration>,
+    detail: String,
+}
+
+impl Fields {
+    fn of(event: &Event) -> Fields {
+        let none = Fields::default();
+        match *event {
+            Event::StateChanged { from, to } => {
+                Fields { detail: format!("{} to {}", from.name(), to.name()), ..none }
+            }
+            Event::SegmentSent { start, len, retransmission } => Fields {
+                start: Some(start),
+                len: Some(len),
+                retransmission: Some(retransmission),
+                ..none
+            },
+            Event::AckSent { ack } => Fields { ack: Some(ack), ..none },
+            Event::AckReceived { ack, cwnd, ssthresh, rto } => Fields {
+                ack: Some(ack),
+                cwnd: Some(cwnd),
+                ssthresh: Some(ssthresh).filter(|s| s.is_finite()),
+                rto: Some(rto),
+                ..none
+            },
+            Event::DataReceived { start, len, rcv_nxt } => {
+                Fields { start: Some(start), len: Some(len), ack: Some(rcv_nxt), ..none }
+            }
+            Event::RttMeasured { rtt, rto } => {
+                Fields { rto: Some(rto), detail: format!("rtt {}", rtt.as_nanos()), ..none }
+            }
+            Event::TimeoutExpired { snd_una, rto, backoff, verdict } => Fields {
+                start: Some(snd_una),
+                rto: Some(rto),
+                detail: format!("backoff {backoff} {}", verdict.name()),
+                ..none
+            },
+            Event::LossDetected { snd_una, verdict } => {
+                Fields { start: Some(snd_una), detail: verdict.name().to_owned(), ..none }
+            }
+            Event::CommandExecuted { command } => Fields { detail: command.to_owned(), ..none },
+            Event::Ended { reason } => Fields { detail: reason.name().to_owned(), ..none },
+            Event::SignalHeard(signal) => Fields {
+                detail: format!("{} origin {}", signal.kind.name(), signal.origin.as_nanos()),
+                ..none
+            },
+            Event::PacketDropped { cause, bytes } => {
+                Fields { len: Some(bytes), detail: cause.name().to_owned(), ..none }
+            }
+            Event::WindowProbed | Event::Thawed | Event::OutageBegan | Event::OutageEnded => none,
+        }
+    }
+}
+
+fn optional(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |v| v.to_string())
+}
+
+impl<W: Write> Observer for CsvTrace<'_, W> {
+    fn observe(&mut self, at: Instant, place: Place, event: &Event) {
+        if self.failure.is_some() {
+            return;
+        }
+        let f = Fields::of(event);
+        let decimals = |v: Option<f64>| v.map_or_else(String::new, |v| format!("{v:.4}"));
+        let line = writeln!(
+            self.out,
+            "{},{},{},{},{},{},{},{},{},{},{}",
+            at.as_nanos(),
+            csv_field(&self.place_name(place)),
+            event.name(),
+            optional(f.start),
+            optional(f.len),
+            optional(f.ack),
+            optional(f.retransmission),
+            decimals(f.cwnd),
+            decimals(f.ssthresh),
+            optional(f.rto.map(Duration::as_nanos)),
+            csv_field(&f.detail),
+        );
+        self.failure = line.err();
+    }
+}

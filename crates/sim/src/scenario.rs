@@ -1,0 +1,177 @@
+//! Scenarios: what a run is made of, already checked.
+//!
+//! [`Scenario::from_toml`] reads a file ([`mod@file`] is its form, [`error`] how it refuses); [`check`] is the one place
+//! that says what fits together, for files and for scenarios built in code alike.
+
+pub mod check;
+pub mod error;
+pub mod file;
+mod load;
+pub mod quantity;
+
+pub use check::CheckError;
+pub use error::ScenarioError;
+pub use load::{Setting, load, load_text};
+
+use segue_proto::params::Params;
+use segue_proto::schemes::{self, none};
+use segue_proto::tcp::{Profile, Variant};
+use segue_proto::time::{Duration, Instant};
+use segue_proto::units::BitRate;
+
+use crate::link::LossPlace;
+use crate::loss::Loss;
+use crate::outage::{Effect, Layer, Schedule};
+
+/// Everything that a run is made of, except its seed.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// For people.
+    pub title: String,
+    /// The run ends here, or when all flows of fixed size are finished.
+    pub duration: Duration,
+    /// The seed if none is given.
+    pub seed: u64,
+    /// Hosts and routers.
+    pub nodes: Vec<Node>,
+    /// Links between them.
+    pub links: Vec<Link>,
+    /// Connections over them.
+    pub flows: Vec<Flow>,
+    /// What goes wrong.
+    pub outages: Vec<Outage>,
+    /// The policy on mobile hosts.
+    pub scheme: SchemeChoice,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Clone, Debug)]
+pub enum NodeKind {
+    /// Has connections.
+    Host {
+        /// Carries the scheme, and hears of its links.
+        mobile: bool,
+        /// How it learns about its links.
+        link_news: LinkNews,
+    },
+    /// Forwards only.
+    Router,
+}
+
+/// How a mobile host learns that a link has gone or come back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LinkNews {
+    /// At the moment it happens (carrier, or a perfect detector).
+    #[default]
+    AtOnce,
+    /// By beacons: each `period` from `phase` one arrives if the link works; none for `missed` periods is bad news.
+    Beacons {
+        /// From beacon to beacon.
+        period: Duration,
+        /// Time of the first.
+        phase: Duration,
+        /// Beacons missed that count as bad news (SPEC A14: 2).
+        missed: u32,
+    },
+}
+
+/// A duplex link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Indices of its ends in [`Scenario::nodes`].
+    pub ends: [usize; 2],
+    /// First to second end, second to first.
+    pub directions: [Direction; 2],
+    /// For routing, at least 1.
+    pub cost: u32,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub struct Direction {
+    /// Rate of the transmitter.
+    pub rate: BitRate,
+    /// Propagation time.
+    pub delay: Duration,
+    /// Packets that may wait.
+    pub queue_limit: usize,
+    /// Loss model.
+    pub loss: Loss,
+    /// Where it stands.
+    pub loss_place: LossPlace,
+}
+
+/// A connection that carries data from one host to another.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// Index of the sender in [`Scenario::nodes`].
+    pub from: usize,
+    /// Index of the receiver.
+    pub to: usize,
+    /// When it opens.
+    pub start: Instant,
+    /// Bytes to send; `None` sends as long as the run lasts.
+    pub bytes: Option<u64>,
+    /// The constants of both ends.
+    pub profile: Profile,
+    /// Recovery and congestion control of both ends.
+    pub variant: &'static Variant,
+}
+
+/// Something that goes wrong with a link.
+#[derive(Clone, Debug)]
+pub struct Outage {
+    /// Index in [`Scenario::links`].
+    pub link: usize,
+    /// Which directions (first to second end, second to first).
+    pub directions: [bool; 2],
+    /// Which layer it belongs to.
+    pub layer: Layer,
+    /// What it does to packets.
+    pub effect: Effect,
+    /// When.
+    pub schedule: Schedule,
+}
+
+/// The policy on mobile hosts.
+#[derive(Clone, Debug)]
+pub struct SchemeChoice {
+    /// Entry of the table.
+    pub spec: &'static schemes::Spec,
+    /// Its parameters.
+    pub params: Params,
+}
+
+impl Default for SchemeChoice {
+    fn default() -> Self {
+        SchemeChoice { spec: &none::SPEC, params: Params::defaults(none::SPEC.params) }
+    }
+}
+
+impl SchemeChoice {
+    /// The scheme called `name` with its defaults.
+    pub fn named(name: &str) -> Option<Self> {
+        schemes::Spec::named(name).map(|spec| SchemeChoice { spec, params: Params::defaults(spec.params) })
+    }
+}
+
+impl Scenario {
+    /// Reads and checks a scenario.
+    ///
+    /// # Errors
+    /// If the text is not a scenario; the error says where, what was found and what is allowed.
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, ScenarioError> {
+        load_text(name, text, &[])
+    }
+}

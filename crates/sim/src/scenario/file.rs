@@ -1,0 +1,262 @@
+//! The form of a scenario file. Unknown keys are errors; quantities carry their units.
+//!
+//! Field by field this is the reference of the format; the meaning of each is in [`Scenario`](super::Scenario).
+
+use std::collections::BTreeMap;
+
+use segue_proto::time::Duration;
+use segue_proto::units::{BitRate, Bytes};
+use serde::Deserialize;
+
+use super::quantity::{DurationOrOff, Quantity};
+
+/// A whole file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// For people.
+    #[serde(default)]
+    pub title: String,
+    /// When the run ends at the latest.
+    pub duration: Quantity<Duration>,
+    /// The seed if none is given on the command line.
+    pub seed: Option<u64>,
+    /// Constants of all flows.
+    #[serde(default)]
+    pub tcp: Tcp,
+    /// Policy on mobile hosts: `name`, and the scheme's own parameters.
+    #[serde(default)]
+    pub scheme: BTreeMap<String, toml::Value>,
+    /// Hosts by name.
+    #[serde(default)]
+    pub hosts: BTreeMap<String, Host>,
+    /// Routers by name.
+    #[serde(default)]
+    pub routers: BTreeMap<String, Router>,
+    /// Links.
+    #[serde(default)]
+    pub links: Vec<Link>,
+    /// Flows.
+    #[serde(default)]
+    pub flows: Vec<Flow>,
+    /// Outages.
+    #[serde(default)]
+    pub outages: Vec<Outage>,
+}
+
+/// `[hosts.NAME]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Carries the scheme and hears of its links.
+    #[serde(default)]
+    pub mobile: bool,
+    /// Hears of its links by beacons, not at once.
+    pub beacons: Option<Beacons>,
+}
+
+/// `beacons = { … }` of a host.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Beacons {
+    /// From beacon to beacon.
+    pub period: Quantity<Duration>,
+    /// Time of the first.
+    pub phase: Option<Quantity<Duration>>,
+    /// Beacons missed that count as bad news.
+    pub missed: Option<u32>,
+}
+
+/// `[routers.NAME]`: nothing to say.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Router {}
+
+/// `[[links]]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Names of its ends.
+    pub between: [String; 2],
+    /// Rate of each direction.
+    pub rate: Quantity<BitRate>,
+    /// Propagation time.
+    pub delay: Quantity<Duration>,
+    /// Packets that may wait.
+    pub queue: Option<u32>,
+    /// Loss model.
+    pub loss: Option<Loss>,
+    /// What is different from the second to the first end.
+    pub reverse: Option<Reverse>,
+    /// For routing.
+    pub cost: Option<u32>,
+}
+
+/// `reverse = { … }` of a link.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reverse {
+    /// See [`Link::rate`].
+    pub rate: Option<Quantity<BitRate>>,
+    /// See [`Link::delay`].
+    pub delay: Option<Quantity<Duration>>,
+    /// See [`Link::queue`].
+    pub queue: Option<u32>,
+    /// See [`Link::loss`]; the loss model of the forward direction does not apply to the reverse one.
+    pub loss: Option<Loss>,
+}
+
+/// `loss = { … }`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Loss {
+    /// Name of the model.
+    pub model: LossModel,
+    /// `bernoulli`: loss probability.
+    pub p: Option<f64>,
+    /// `gilbert-elliott`: probability of going from good to bad.
+    pub p_good_to_bad: Option<f64>,
+    /// `gilbert-elliott`: probability of going from bad to good.
+    pub p_bad_to_good: Option<f64>,
+    /// `gilbert-elliott`: loss probability in the good state, default 0.
+    pub loss_good: Option<f64>,
+    /// `gilbert-elliott`: loss probability in the bad state, default 1.
+    pub loss_bad: Option<f64>,
+    /// `list`: numbers of the lost packets, from 0, ascending.
+    pub packets: Option<Vec<u64>>,
+    /// `wire` (default) or `entrance`.
+    pub place: Option<Place>,
+}
+
+/// The loss models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossModel {
+    /// See [`crate::loss::Loss::None`].
+    None,
+    /// See [`crate::loss::Loss::Bernoulli`].
+    Bernoulli,
+    /// See [`crate::loss::Loss::GilbertElliott`].
+    GilbertElliott,
+    /// See [`crate::loss::Loss::List`].
+    List,
+}
+
+/// Where a loss model stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// After the queue.
+    Wire,
+    /// Before the queue.
+    Entrance,
+}
+
+/// `[[flows]]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Default: `FROM-TO`, numbered if there are several.
+    pub name: Option<String>,
+    /// Host that sends.
+    pub from: String,
+    /// Host that receives.
+    pub to: String,
+    /// When it opens; default at once.
+    pub start: Option<Quantity<Duration>>,
+    /// How much it sends; default as long as the run lasts.
+    pub bytes: Option<Quantity<Bytes>>,
+    /// Constants that differ from `[tcp]`.
+    #[serde(default)]
+    pub tcp: Tcp,
+}
+
+/// `[tcp]`, and `tcp = { … }` of a flow: profile, variant, and any constant of the profile by its name.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tcp {
+    /// Named set of constants; default `rfc`.
+    pub profile: Option<String>,
+    /// Recovery and congestion control; default `new-reno`.
+    pub variant: Option<String>,
+    /// Bytes.
+    pub mss: Option<u32>,
+    /// Segments.
+    pub window: Option<u32>,
+    /// Segments.
+    pub initial_window: Option<u32>,
+    /// Segments.
+    pub initial_ssthresh: Option<u32>,
+    /// Bytes.
+    pub data_header_bytes: Option<u32>,
+    /// Bytes.
+    pub control_bytes: Option<u32>,
+    /// Clock granularity.
+    pub tick: Option<Quantity<Duration>>,
+    /// Where the clock stands at time zero.
+    pub clock_phase: Option<Quantity<Duration>>,
+    /// Smallest RTO.
+    pub min_rto: Option<Quantity<Duration>>,
+    /// Largest RTO.
+    pub max_rto: Option<Quantity<Duration>>,
+    /// RTO before the first sample.
+    pub initial_rto: Option<Quantity<Duration>>,
+    /// RFC 3042.
+    pub limited_transmit: Option<bool>,
+    /// Longest delay of an ACK, or `"off"`.
+    pub delayed_ack: Option<DurationOrOff>,
+    /// RFC 7323.
+    pub timestamps: Option<bool>,
+    /// RFC 896.
+    pub nagle: Option<bool>,
+    /// Whether a finished flow closes its connection.
+    pub close: Option<bool>,
+    /// RFC 9293 §3.8.3, or `"off"`.
+    pub user_timeout: Option<DurationOrOff>,
+}
+
+/// `[[outages]]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outage {
+    /// Names of the ends of the link.
+    pub link: [String; 2],
+    /// Begin of the first; with `mean_up`, begin of the first up time.
+    pub start: Option<Quantity<Duration>>,
+    /// Length of each.
+    pub duration: Option<Quantity<Duration>>,
+    /// From begin to begin.
+    pub every: Option<Quantity<Duration>>,
+    /// How many; default one, with `every` until the end of the run.
+    pub count: Option<u64>,
+    /// Random outages: mean time between them.
+    pub mean_up: Option<Quantity<Duration>>,
+    /// Random outages: mean length.
+    pub mean_down: Option<Quantity<Duration>>,
+    /// Only packets that this end sends are hit; default both directions.
+    pub from: Option<String>,
+    /// `link` (default) or `ip`.
+    pub layer: Option<Layer>,
+    /// `black-hole` (default) or `flush`.
+    pub effect: Option<Effect>,
+}
+
+/// See [`crate::outage::Layer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layer {
+    /// The link itself.
+    Link,
+    /// Registration.
+    Ip,
+}
+
+/// See [`crate::outage::Effect`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// Sent into the void.
+    BlackHole,
+    /// Queue emptied, packets refused.
+    Flush,
+}

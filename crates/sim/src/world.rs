@@ -1,0 +1,729 @@
+//! A run: connections, links and the order of their events.
+//!
+//! ## Events
+//! Every link direction, every connection end and every scheme has at most one useful event in the queue; all that is
+//! known beforehand (flow starts, outages, beacons, signals under way) stands in the agenda, which has one more. Timers
+//! are lazy: a deadline that moves later leaves its event where it is, and an event that comes too early is moved.
+//!
+//! ## Plain path
+//! A packet is a small record in a slab, named by its index. Forwarding, queueing and an ordinary TCP exchange allocate
+//! nothing and call nothing through a vtable; schemes and observers cost one test where there are none.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use segue_proto::ip_state::{IpEvent, IpState};
+use segue_proto::link_state::{LinkStateDetector, Thresholds};
+use segue_proto::rng::Streams;
+use segue_proto::schemes::{Action, Scheme, none};
+use segue_proto::signal::{Scope, Signal, SignalKind, Source};
+use segue_proto::tcp::{Config, Connection, ConnectionId, NoHooks, Segment, SeqNumber};
+use segue_proto::time::{Duration, Instant};
+use segue_proto::trace::{DropCause, Event};
+
+use crate::event_queue::{Component, EventQueue};
+use crate::link::{LinkDirection, Offer};
+use crate::loss::LossProcess;
+use crate::outage::{Layer, OutageProcess};
+use crate::results::{EndSummary, LinkSummary, Observer, Place, Results};
+use crate::routing::{Exit, Routes};
+use crate::scenario::{LinkNews, NodeKind, Scenario};
+
+/// Names a packet under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketId(pub(crate) u32);
+
+/// A packet under way.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    segment: Segment,
+    /// Node it goes to.
+    to: u32,
+    /// Connection end it goes to.
+    end: u32,
+    bytes: u32,
+}
+
+/// Packets under way, in slots that are used again.
+#[derive(Debug, Default)]
+struct Packets {
+    slots: Vec<Packet>,
+    free: Vec<u32>,
+}
+
+impl Packets {
+    fn insert(&mut self, packet: Packet) -> PacketId {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = packet;
+            PacketId(slot)
+        } else {
+            self.slots.push(packet);
+            PacketId((self.slots.len() - 1) as u32)
+        }
+    }
+
+    fn get(&self, id: PacketId) -> &Packet {
+        &self.slots[id.0 as usize]
+    }
+
+    fn remove(&mut self, id: PacketId) {
+        self.free.push(id.0);
+    }
+}
+
+/// One end of a flow.
+#[derive(Debug)]
+struct FlowEnd {
+    connection: Connection,
+    /// The host it lives on.
+    node: u32,
+    /// The other end.
+    peer: u32,
+    peer_node: u32,
+    /// When its pending event comes; [`Instant::MAX`] if there is none.
+    pending: Instant,
+    opened: bool,
+    /// When all data was acknowledged.
+    finished: Option<Instant>,
+    /// End of the last outage, if nothing has been sent since.
+    outage_ended: Option<Instant>,
+    /// Silence after outages, summed, and the longest.
+    idle: Duration,
+    longest_idle: Duration,
+}
+
+/// What a node does besides forwarding.
+#[derive(Debug)]
+struct NodeState {
+    scheme: Option<Box<dyn Scheme>>,
+    /// When the scheme's pending event comes.
+    pending: Instant,
+    link_state: LinkStateDetector,
+    ip_state: IpState,
+    link_news: LinkNews,
+    mobile: bool,
+    /// Links of this node that are down.
+    links_down: u32,
+}
+
+/// Something known beforehand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Appointment {
+    Open { flow: u32 },
+    OutageBegins { outage: u32, until: Instant },
+    OutageEnds { outage: u32 },
+    Beacon { node: u32 },
+    Silence { node: u32 },
+    Deliver { node: u32, signal: Signal },
+}
+
+/// What is known beforehand, in order of time and insertion.
+#[derive(Debug, Default)]
+struct Agenda {
+    heap: BinaryHeap<Reverse<(Instant, u64)>>,
+    /// By insertion number; `None` once used.
+    appointments: std::collections::BTreeMap<u64, Appointment>,
+    inserted: u64,
+}
+
+impl Agenda {
+    fn add(&mut self, at: Instant, appointment: Appointment) {
+        self.heap.push(Reverse((at, self.inserted)));
+        self.appointments.insert(self.inserted, appointment);
+        self.inserted += 1;
+    }
+
+    fn next_time(&self) -> Option<Instant> {
+        self.heap.peek().map(|Reverse((at, _))| *at)
+    }
+
+    fn take_due(&mut self, now: Instant) -> Option<Appointment> {
+        self.next_time().filter(|at| *at <= now)?;
+        let Reverse((_, number)) = self.heap.pop()?;
+        self.appointments.remove(&number)
+    }
+}
+
+/// A run in progress.
+pub struct World<'a> {
+    scenario: &'a Scenario,
+    now: Instant,
+    queue: EventQueue,
+    links: Vec<LinkDirection>,
+    /// Node at the far end of each link direction.
+    link_to: Vec<u32>,
+    routes: Routes,
+    ends: Vec<FlowEnd>,
+    nodes: Vec<NodeState>,
+    packets: Packets,
+    agenda: Agenda,
+    agenda_pending: Instant,
+    outages: Vec<OutageProcess>,
+    /// For each outage, the sending ends of the flows that it hits.
+    hit: Vec<Vec<u32>>,
+    thrown_out: Vec<PacketId>,
+    /// Flows that have still to finish; the run ends with the last, if all are of fixed size.
+    unfinished: usize,
+    observer: Option<&'a mut dyn Observer>,
+}
+
+impl<'a> World<'a> {
+    /// The world of `scenario` at time zero.
+    pub fn new(scenario: &'a Scenario, seed: u64) -> Self {
+        let streams = Streams::new(seed);
+        let mut world = World {
+            scenario,
+            now: Instant::ZERO,
+            queue: EventQueue::default(),
+            links: Vec::with_capacity(scenario.links.len() * 2),
+            link_to: Vec::with_capacity(scenario.links.len() * 2),
+            routes: Routes::new(&exits(scenario), &forwards(scenario)),
+            ends: Vec::with_capacity(scenario.flows.len() * 2),
+            nodes: scenario.nodes.iter().map(|node| new_node(scenario, &node.kind)).collect(),
+            packets: Packets::default(),
+            agenda: Agenda::default(),
+            agenda_pending: Instant::MAX,
+            outages: Vec::new(),
+            hit: Vec::new(),
+            thrown_out: Vec::new(),
+            unfinished: scenario.flows.len(),
+            observer: None,
+        };
+        world.add_links(streams);
+        world.add_flows();
+        world.add_outages(streams);
+        world.add_beacons();
+        world
+    }
+
+    fn add_links(&mut self, streams: Streams) {
+        for link in &self.scenario.links {
+            for (side, direction) in link.directions.iter().enumerate() {
+                let [from, to] = if side == 0 { link.ends } else { [link.ends[1], link.ends[0]] };
+                let name = |node: usize| &self.scenario.nodes[node].name;
+                let stream = streams.stream(&format!("link {}->{}/loss", name(from), name(to)));
+                let loss = LossProcess::new(direction.loss.clone(), stream);
+                self.links.push(LinkDirection::new(
+                    direction.rate,
+                    direction.delay,
+                    direction.queue_limit,
+                    loss,
+                    direction.loss_place,
+                ));
+                self.link_to.push(to as u32);
+            }
+        }
+    }
+
+    fn add_flows(&mut self) {
+        for (index, flow) in self.scenario.flows.iter().enumerate() {
+            let number = 2 * index as u32;
+            for side in 0..2 {
+                let config = Config {
+                    id: ConnectionId(number + side),
+                    profile: flow.profile.clone(),
+                    variant: flow.variant,
+                    iss: SeqNumber(0),
+                    auto_read: true,
+                };
+                let is_sender = side == 0;
+                let (node, peer_node) = if is_sender { (flow.from, flow.to) } else { (flow.to, flow.from) };
+                let mut connection =
+                    if is_sender { Connection::connect(config) } else { Connection::listen(config) };
+                if is_sender {
+                    connection.write(flow.bytes.unwrap_or(u64::MAX >> 1));
+                    if flow.profile.close && flow.bytes.is_some() {
+                        connection.close();
+                    }
+                }
+                self.ends.push(FlowEnd {
+                    connection,
+                    node: node as u32,
+                    peer: number + 1 - side,
+                    peer_node: peer_node as u32,
+                    pending: Instant::MAX,
+                    opened: !is_sender,
+                    finished: None,
+                    outage_ended: None,
+                    idle: Duration::ZERO,
+                    longest_idle: Duration::ZERO,
+                });
+            }
+            self.agenda.add(flow.start, Appointment::Open { flow: index as u32 });
+        }
+    }
+
+    fn add_outages(&mut self, streams: Streams) {
+        for (index, outage) in self.scenario.outages.iter().enumerate() {
+            let stream = streams.stream(&format!("outage {index}"));
+            self.outages.push(OutageProcess::new(outage.schedule, stream));
+            let crosses = |end: &u32| {
+                let FlowEnd { node, peer_node, .. } = self.ends[*end as usize];
+                self.crosses(outage.link, node, peer_node) || self.crosses(outage.link, peer_node, node)
+            };
+            self.hit.push((0..self.ends.len() as u32).step_by(2).filter(crosses).collect());
+            self.plan_next_outage(index as u32);
+        }
+    }
+
+    /// Whether the way from node `from` to node `to` uses `link`.
+    fn crosses(&self, link: usize, from: u32, to: u32) -> bool {
+        let mut at = from;
+        while at != to {
+            let Some(direction) = self.routes.next(at, to) else { return false };
+            if direction as usize / 2 == link {
+                return true;
+            }
+            at = self.link_to[direction as usize];
+        }
+        false
+    }
+
+    fn plan_next_outage(&mut self, outage: u32) {
+        if let Some((begin, until)) = self.outages[outage as usize].next() {
+            self.agenda.add(begin, Appointment::OutageBegins { outage, until });
+        }
+    }
+
+    fn add_beacons(&mut self) {
+        for (index, node) in self.nodes.iter().enumerate() {
+            if let (true, LinkNews::Beacons { phase, .. }) = (node.mobile, node.link_news) {
+                let node_number = index as u32;
+                self.agenda.add(Instant::ZERO + phase, Appointment::Beacon { node: node_number });
+                if let Some((at, _)) = node.link_state.poll_timeout() {
+                    self.agenda.add(at, Appointment::Silence { node: node_number });
+                }
+            }
+        }
+    }
+
+    /// Runs to the end.
+    pub fn run(mut self) -> Results {
+        self.run_loop();
+        self.into_results()
+    }
+
+    /// Runs to the end, handing every typed event to `observer`.
+    pub fn run_observed(mut self, observer: &'a mut dyn Observer) -> Results {
+        for end in &mut self.ends {
+            end.connection.enable_trace();
+        }
+        self.observer = Some(observer);
+        self.run_loop();
+        self.into_results()
+    }
+
+    fn run_loop(&mut self) {
+        let end = Instant::ZERO + self.scenario.duration;
+        let fixed_sizes = self.scenario.flows.iter().all(|flow| flow.bytes.is_some());
+        let links = self.links.len() as u32;
+        let ends = self.ends.len() as u32;
+        let nodes = self.nodes.len() as u32;
+        self.schedule_agenda();
+        while let Some((at, component)) = self.queue.peek().filter(|(at, _)| *at <= end) {
+            self.now = at;
+            let number = component.0;
+            let again = if number < links {
+                self.handle_arrival(number)
+            } else if number < links + ends {
+                self.handle_connection_timer(number - links)
+            } else if number < links + ends + nodes {
+                self.handle_scheme_timer(number - links - ends)
+            } else {
+                self.handle_agenda()
+            };
+            match again {
+                Some(next) => self.queue.reschedule(next, component),
+                None => self.queue.pop(),
+            }
+            if self.unfinished == 0 && fixed_sizes {
+                return;
+            }
+        }
+        self.now = end;
+    }
+
+    /// A packet reaches the far end of a link direction. Gives the time of the next one.
+    fn handle_arrival(&mut self, direction: u32) -> Option<Instant> {
+        let (id, lost, next) = self.links[direction as usize].arrive()?;
+        let packet = self.packets.get(id);
+        if let Some(cause) = lost {
+            let bytes = packet.bytes;
+            self.packets.remove(id);
+            self.observe_drop(direction, cause, bytes);
+            return next;
+        }
+        let (to, bytes) = (packet.to, packet.bytes);
+        self.links[direction as usize].count_arrival(bytes);
+        let here = self.link_to[direction as usize];
+        if to == here {
+            let Packet { segment, end, .. } = *self.packets.get(id);
+            self.packets.remove(id);
+            self.handle_segment(end, &segment);
+        } else {
+            self.forward(here, to, id, bytes);
+        }
+        next
+    }
+
+    fn forward(&mut self, here: u32, to: u32, id: PacketId, bytes: u32) {
+        // The scenario was refused if any flow had no way; a packet only ever goes along a flow.
+        let direction = self.routes.next(here, to).expect("every flow has a route");
+        match self.links[direction as usize].offer(id, bytes, self.now) {
+            Offer::Taken { first_arrival: Some(at) } => self.queue.push(at, Component(direction)),
+            Offer::Taken { first_arrival: None } => {}
+            Offer::Dropped(cause) => {
+                self.packets.remove(id);
+                self.observe_drop(direction, cause, bytes);
+            }
+        }
+    }
+
+    fn handle_segment(&mut self, end: u32, segment: &Segment) {
+        let flow_end = &mut self.ends[end as usize];
+        match &mut self.nodes[flow_end.node as usize].scheme {
+            None => flow_end.connection.handle_segment(segment, self.now, &mut NoHooks),
+            Some(scheme) => flow_end.connection.handle_segment(segment, self.now, scheme.as_mut()),
+        }
+        self.after(end);
+    }
+
+    fn handle_connection_timer(&mut self, end: u32) -> Option<Instant> {
+        let flow_end = &mut self.ends[end as usize];
+        if flow_end.pending != self.now {
+            // A newer event has taken this one's place.
+            return None;
+        }
+        flow_end.pending = Instant::MAX;
+        let due = flow_end.connection.poll_timeout().is_some_and(|(at, _)| at <= self.now);
+        if due {
+            match &mut self.nodes[flow_end.node as usize].scheme {
+                None => flow_end.connection.handle_timeout(self.now, &mut NoHooks),
+                Some(scheme) => flow_end.connection.handle_timeout(self.now, scheme.as_mut()),
+            }
+            self.after(end);
+        } else {
+            self.schedule_connection(end);
+        }
+        None
+    }
+
+    fn handle_scheme_timer(&mut self, node: u32) -> Option<Instant> {
+        let state = &mut self.nodes[node as usize];
+        if state.pending != self.now {
+            return None;
+        }
+        state.pending = Instant::MAX;
+        if let Some(scheme) = &mut state.scheme {
+            if scheme.poll_timeout().is_some_and(|(at, _)| at <= self.now) {
+                scheme.handle_timeout(self.now);
+            }
+            self.carry_out_actions(node);
+        }
+        None
+    }
+
+    /// What follows every input to a connection: orders of its scheme, segments, timers, bookkeeping.
+    fn after(&mut self, end: u32) {
+        let node = self.ends[end as usize].node;
+        self.transmit(end);
+        if self.nodes[node as usize].scheme.is_some() {
+            self.carry_out_actions(node);
+        }
+        let flow_end = &mut self.ends[end as usize];
+        let over = flow_end.connection.end_reason().is_some();
+        if flow_end.finished.is_none()
+            && end.is_multiple_of(2)
+            && flow_end.opened
+            && (flow_end.connection.all_acknowledged() || over)
+        {
+            flow_end.finished = Some(self.now);
+            self.unfinished -= 1;
+        }
+        // The application on the far side closes when it has read everything.
+        if !end.is_multiple_of(2) && flow_end.connection.receiver().at_end() {
+            flow_end.connection.close();
+            self.transmit(end);
+        }
+        self.schedule_connection(end);
+        if self.observer.is_some() {
+            self.observe_connection(end);
+        }
+    }
+
+    fn transmit(&mut self, end: u32) {
+        loop {
+            let flow_end = &mut self.ends[end as usize];
+            let segment = match &mut self.nodes[flow_end.node as usize].scheme {
+                None => flow_end.connection.poll_transmit(self.now, &mut NoHooks),
+                Some(scheme) => flow_end.connection.poll_transmit(self.now, scheme.as_mut()),
+            };
+            let Some(segment) = segment else { return };
+            if segment.len > 0
+                && let Some(ended) = flow_end.outage_ended.take()
+            {
+                let idle = self.now.since(ended);
+                flow_end.idle = flow_end.idle + idle;
+                flow_end.longest_idle = flow_end.longest_idle.max(idle);
+            }
+            let bytes = flow_end.connection.wire_bytes(&segment);
+            let (here, to, peer) = (flow_end.node, flow_end.peer_node, flow_end.peer);
+            let id = self.packets.insert(Packet { segment, to, end: peer, bytes });
+            self.forward(here, to, id, bytes);
+        }
+    }
+
+    fn schedule_connection(&mut self, end: u32) {
+        let flow_end = &mut self.ends[end as usize];
+        if let Some((at, _)) = flow_end.connection.poll_timeout()
+            && at < flow_end.pending
+        {
+            // A deadline in the past is served at once.
+            let at = at.max(self.now);
+            flow_end.pending = at;
+            self.queue.push(at, Component(self.links.len() as u32 + end));
+        }
+    }
+
+    /// Carries out what the scheme on `node` orders, and sets its timer.
+    fn carry_out_actions(&mut self, node: u32) {
+        while let Some(Action::Tcp { connection, command }) =
+            self.nodes[node as usize].scheme.as_mut().and_then(|scheme| scheme.poll_action())
+        {
+            let end = connection.0;
+            self.ends[end as usize].connection.execute(command, self.now);
+            self.transmit(end);
+            self.schedule_connection(end);
+            if self.observer.is_some() {
+                self.observe_connection(end);
+            }
+        }
+        let state = &mut self.nodes[node as usize];
+        if let Some((at, _)) = state.scheme.as_ref().and_then(|scheme| scheme.poll_timeout())
+            && at < state.pending
+        {
+            let at = at.max(self.now);
+            state.pending = at;
+            let first = (self.links.len() + self.ends.len()) as u32;
+            self.queue.push(at, Component(first + node));
+        }
+    }
+
+    fn schedule_agenda(&mut self) {
+        if let Some(at) = self.agenda.next_time()
+            && at < self.agenda_pending
+        {
+            self.agenda_pending = at;
+            let number = self.links.len() + self.ends.len() + self.nodes.len();
+            self.queue.push(at, Component(number as u32));
+        }
+    }
+
+    fn handle_agenda(&mut self) -> Option<Instant> {
+        if self.agenda_pending != self.now {
+            return None;
+        }
+        while let Some(appointment) = self.agenda.take_due(self.now) {
+            self.keep(appointment);
+        }
+        self.agenda_pending = self.agenda.next_time().unwrap_or(Instant::MAX);
+        (self.agenda_pending != Instant::MAX).then_some(self.agenda_pending)
+    }
+
+    fn keep(&mut self, appointment: Appointment) {
+        match appointment {
+            Appointment::Open { flow } => {
+                self.ends[2 * flow as usize].opened = true;
+                self.after(2 * flow);
+            }
+            Appointment::OutageBegins { outage, until } => self.begin_outage(outage, until),
+            Appointment::OutageEnds { outage } => self.end_outage(outage),
+            Appointment::Beacon { node } => self.hear_beacon(node),
+            Appointment::Silence { node } => self.notice_silence(node),
+            Appointment::Deliver { node, signal } => self.deliver(node, signal),
+        }
+    }
+
+    fn begin_outage(&mut self, number: u32, until: Instant) {
+        self.agenda.add(until, Appointment::OutageEnds { outage: number });
+        let outage = &self.scenario.outages[number as usize];
+        for side in (0..2).filter(|side| outage.directions[*side]) {
+            let direction = outage.link * 2 + side;
+            self.links[direction].go_down(outage.effect, self.now, &mut self.thrown_out);
+            while let Some(id) = self.thrown_out.pop() {
+                let bytes = self.packets.get(id).bytes;
+                self.packets.remove(id);
+                self.observe_drop(direction as u32, DropCause::Outage, bytes);
+            }
+        }
+        self.observe(Place::Link(outage.link * 2), Event::OutageBegan);
+        self.tell_ends(number, false);
+    }
+
+    fn end_outage(&mut self, number: u32) {
+        let outage = &self.scenario.outages[number as usize];
+        for side in (0..2).filter(|side| outage.directions[*side]) {
+            self.links[outage.link * 2 + side].come_up(self.now);
+        }
+        for end in &self.hit[number as usize] {
+            let end = &mut self.ends[*end as usize];
+            let has_work = end.opened && end.finished.is_none();
+            end.outage_ended = has_work.then_some(self.now);
+        }
+        self.observe(Place::Link(outage.link * 2), Event::OutageEnded);
+        self.tell_ends(number, true);
+        self.plan_next_outage(number);
+    }
+
+    /// The mobile hosts at the ends of the link learn about it.
+    fn tell_ends(&mut self, number: u32, good: bool) {
+        let outage = &self.scenario.outages[number as usize];
+        for node in self.scenario.links[outage.link].ends {
+            let state = &mut self.nodes[node];
+            if !state.mobile {
+                continue;
+            }
+            let kind = match outage.layer {
+                Layer::Ip => {
+                    let event = if good { IpEvent::RegistrationConfirmed } else { IpEvent::AttachmentLost };
+                    state.ip_state.handle_event(event)
+                }
+                Layer::Link => {
+                    state.links_down = if good { state.links_down.saturating_sub(1) } else { state.links_down + 1 };
+                    match state.link_news {
+                        LinkNews::AtOnce => state.link_state.handle_evidence(state.links_down == 0),
+                        LinkNews::Beacons { .. } => None,
+                    }
+                }
+            };
+            let source = if outage.layer == Layer::Ip { Source::Ip } else { Source::Link };
+            self.send_news(node as u32, kind, source);
+        }
+    }
+
+    /// Sends a signal on its way to the scheme on `node`.
+    fn send_news(&mut self, node: u32, kind: Option<SignalKind>, source: Source) {
+        let Some(kind) = kind else { return };
+        let Some(scheme) = &self.nodes[node as usize].scheme else { return };
+        let delivered = self.now + scheme.notify_delay();
+        let signal = Signal { kind, scope: Scope::Interface, source, origin: self.now, delivered };
+        self.agenda.add(delivered, Appointment::Deliver { node, signal });
+        self.schedule_agenda();
+    }
+
+    fn deliver(&mut self, node: u32, signal: Signal) {
+        if let Some(scheme) = &mut self.nodes[node as usize].scheme {
+            scheme.handle_signal(&signal, self.now);
+        }
+        self.observe(Place::Node(node as usize), Event::SignalHeard(signal));
+        self.carry_out_actions(node);
+    }
+
+    fn hear_beacon(&mut self, node: u32) {
+        let state = &mut self.nodes[node as usize];
+        let LinkNews::Beacons { period, .. } = state.link_news else { return };
+        self.agenda.add(self.now + period, Appointment::Beacon { node });
+        if state.links_down == 0 {
+            let news = state.link_state.handle_frame(0.0, self.now);
+            self.send_news(node, news, Source::Link);
+        }
+    }
+
+    fn notice_silence(&mut self, node: u32) {
+        let state = &mut self.nodes[node as usize];
+        let news = state.link_state.handle_timeout(self.now);
+        if let Some((at, _)) = state.link_state.poll_timeout() {
+            self.agenda.add(at, Appointment::Silence { node });
+        }
+        self.send_news(node, news, Source::Link);
+    }
+
+    fn observe(&mut self, place: Place, event: Event) {
+        if let Some(observer) = &mut self.observer {
+            observer.observe(self.now, place, &event);
+        }
+    }
+
+    fn observe_drop(&mut self, direction: u32, cause: DropCause, bytes: u32) {
+        self.observe(Place::Link(direction as usize), Event::PacketDropped { cause, bytes });
+    }
+
+    fn observe_connection(&mut self, end: u32) {
+        let connection = &mut self.ends[end as usize].connection;
+        if let (Some(observer), true) = (&mut self.observer, connection.has_trace()) {
+            for event in connection.drain_trace() {
+                observer.observe(self.now, Place::End(end as usize), &event);
+            }
+        }
+    }
+
+    fn into_results(self) -> Results {
+        let ends = self
+            .ends
+            .iter()
+            .map(|end| EndSummary {
+                finished: end.finished,
+                acknowledged: end.connection.acknowledged(),
+                delivered: end.connection.receiver().delivered(),
+                stats: end.connection.stats(),
+                state: end.connection.state(),
+                end: end.connection.end_reason(),
+                idle: end.idle,
+                longest_idle: end.longest_idle,
+            })
+            .collect::<Vec<_>>();
+        let links = self.links.iter().map(|link| LinkSummary { counts: link.counts }).collect();
+        Results::new(self.scenario, self.now, self.queue.insertions(), &ends, links)
+    }
+}
+
+fn exits(scenario: &Scenario) -> Vec<Vec<Exit>> {
+    let mut exits = vec![Vec::new(); scenario.nodes.len()];
+    for (index, link) in scenario.links.iter().enumerate() {
+        let [a, b] = link.ends;
+        let direction = 2 * index as u32;
+        exits[a].push(Exit { to: b as u32, direction, cost: link.cost });
+        exits[b].push(Exit { to: a as u32, direction: direction + 1, cost: link.cost });
+    }
+    exits
+}
+
+/// Which nodes forward: routers do, hosts do not.
+fn forwards(scenario: &Scenario) -> Vec<bool> {
+    scenario.nodes.iter().map(|node| matches!(node.kind, NodeKind::Router)).collect()
+}
+
+/// Whether every flow of `scenario` has a way there and back: the index of the first that has not.
+pub(crate) fn first_unreachable_flow(scenario: &Scenario) -> Option<usize> {
+    let exits = exits(scenario);
+    let forwards = forwards(scenario);
+    let routes = Routes::new(&exits, &forwards);
+    scenario.flows.iter().position(|flow| {
+        let (from, to) = (flow.from as u32, flow.to as u32);
+        !(routes.is_reachable(from, to, &exits, &forwards) && routes.is_reachable(to, from, &exits, &forwards))
+    })
+}
+
+fn new_node(scenario: &Scenario, kind: &NodeKind) -> NodeState {
+    let (mobile, link_news) = match kind {
+        NodeKind::Host { mobile, link_news } => (*mobile, *link_news),
+        NodeKind::Router => (false, LinkNews::AtOnce),
+    };
+    let silence_limit = match link_news {
+        LinkNews::AtOnce => Duration::MAX,
+        LinkNews::Beacons { period, missed, .. } => period * u64::from(missed),
+    };
+    // A beacon on a working link has full power; its threshold only matters where a radio gives the power.
+    let thresholds = Thresholds { power_dbm: -64.0, hysteresis_db: 3.0, silence_limit };
+    let choice = &scenario.scheme;
+    let plain = choice.spec.name == none::SPEC.name;
+    NodeState {
+        scheme: (mobile && !plain).then(|| (choice.spec.build)(&choice.params)),
+        pending: Instant::MAX,
+        link_state: LinkStateDetector::new(thresholds, Instant::ZERO),
+        ip_state: IpState::new(true),
+        link_news,
+        mobile,
+        links_down: 0,
+    }
+}
