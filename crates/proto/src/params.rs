@@ -26,6 +26,8 @@ pub struct Param {
 pub enum Kind {
     /// A time such as `"200 ms"`, or `"for ever"`.
     Duration,
+    /// As `Duration`, but not shorter than this.
+    DurationFrom(Duration),
     /// A whole number from the first to the second value.
     Integer(u64, u64),
     /// A decimal number from the first to the second value.
@@ -40,6 +42,7 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Kind::Duration => f.write_str("a time such as \"200 ms\", or \"for ever\""),
+            Kind::DurationFrom(low) => write!(f, "a time from {low} up such as \"200 ms\", or \"for ever\""),
             Kind::Integer(low, high) if *high == u64::MAX => write!(f, "a whole number from {low} up"),
             Kind::Integer(low, high) => write!(f, "a whole number from {low} to {high}"),
             Kind::Number(low, high) => write!(f, "a number from {low} to {high}"),
@@ -169,6 +172,7 @@ impl Params {
 fn parse(kind: Kind, text: &str) -> Option<Value> {
     match kind {
         Kind::Duration => text.parse().ok().map(Value::Duration),
+        Kind::DurationFrom(low) => text.parse().ok().filter(|v| *v >= low).map(Value::Duration),
         Kind::Integer(low, high) => {
             text.parse().ok().filter(|v| (low..=high).contains(v)).map(Value::Integer)
         }

@@ -38,7 +38,7 @@ pub enum ParseUnitError {
     /// There is no number at the start.
     #[error("no number in \"{0}\"")]
     NoNumber(String),
-    /// The unit is missing or not one of the allowed ones.
+    /// The unit is not one of the allowed ones.
     #[error("\"{found}\" is not a unit of {what}")]
     UnknownUnit {
         /// What was being read.
@@ -46,6 +46,9 @@ pub enum ParseUnitError {
         /// What stood after the number.
         found: String,
     },
+    /// There is no unit.
+    #[error("no unit in \"{0}\"")]
+    NoUnit(String),
     /// The value does not fit in 64 bits, or is finer than the smallest step.
     #[error("\"{0}\" is too large or too finely divided")]
     OutOfRange(String),
@@ -61,6 +64,9 @@ fn parse_scaled(text: &str, what: &'static str, units: &[(&str, u64)]) -> Result
     let (number, unit) = (&text[..split], text[split..].trim());
     if !number.starts_with(|c: char| c.is_ascii_digit()) {
         return Err(ParseUnitError::NoNumber(text.to_owned()));
+    }
+    if unit.is_empty() {
+        return Err(ParseUnitError::NoUnit(text.to_owned()));
     }
     let &(_, multiplier) = units
         .iter()
@@ -181,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_wrong_or_missing_unit_is_refused() {
-        assert!(matches!("10".parse::<BitRate>(), Err(ParseUnitError::UnknownUnit { .. })));
+        assert!(matches!("10".parse::<BitRate>(), Err(ParseUnitError::NoUnit(_))));
         assert!(matches!("10 ms".parse::<BitRate>(), Err(ParseUnitError::UnknownUnit { .. })));
         assert!(matches!("10 mb/s".parse::<BitRate>(), Err(ParseUnitError::UnknownUnit { .. })));
         assert!(matches!("fast".parse::<BitRate>(), Err(ParseUnitError::NoNumber(_))));

@@ -20,6 +20,10 @@ use crate::loss::LossProcess;
 use crate::outage::Effect;
 use crate::world::PacketId;
 
+/// The names of the queues, with one line each.
+pub const ALL: &[(&str, &str)] =
+    &[("drop-tail", "first in, first out; a packet that finds `queue` packets waiting is lost")];
+
 /// A packet between entry and arrival.
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
@@ -153,20 +157,26 @@ impl LinkDirection {
         if self.loss_place == LossPlace::Entrance && taken_by_nature.is_some() {
             return taken_by_nature;
         }
-        let is_busy = self.free_at > now;
+        // Whoever arrives at the very instant at which a transmission ends still finds the transmitter busy: as in ns-2,
+        // where that arrival was scheduled before the transmission began.
+        let is_busy = self.free_at >= now;
         (is_busy && self.waiting(now) >= self.limit).then_some(DropCause::QueueFull)
     }
 
     /// Packets whose transmission has not begun.
     fn waiting(&mut self, now: Instant) -> usize {
-        while self.ring.get(self.begun).is_some_and(|entry| entry.start <= now) {
+        while self.ring.get(self.begun).is_some_and(|entry| entry.start < now) {
             self.begun += 1;
         }
         self.ring.len() - self.begun
     }
 
-    /// The first packet reaches the far end, or would have. Gives it, its fate, and the arrival of the next.
-    pub(crate) fn arrive(&mut self) -> Option<(PacketId, Option<DropCause>, Option<Instant>)> {
+    /// The first packet reaches the far end, or would have. Gives it, its fate, and the arrival of the next. `None` if
+    /// the packet that was expected now is gone with a flush.
+    pub(crate) fn arrive(&mut self, now: Instant) -> Option<(PacketId, Option<DropCause>, Option<Instant>)> {
+        if self.ring.front()?.arrival > now {
+            return None;
+        }
         let entry = self.ring.pop_front()?;
         self.begun = self.begun.saturating_sub(1);
         let in_black_hole = self.down.is_some_and(|(since, effect)| {
@@ -183,20 +193,19 @@ impl LinkDirection {
         Instant::from_nanos(entry.arrival.as_nanos() - self.delay.as_nanos())
     }
 
-    /// An outage begins. Packets that it throws out of the queue go to `thrown_out`.
+    /// An outage begins. Packets that it throws out go to `thrown_out`.
     pub(crate) fn go_down(&mut self, effect: Effect, now: Instant, thrown_out: &mut Vec<PacketId>) {
         self.outages += 1;
         let since = self.down.map_or(now, |(since, _)| since);
         let refuses = matches!(self.down, Some((_, Effect::Flush)));
         self.down = Some((since, if refuses { Effect::Flush } else { effect }));
         if effect == Effect::Flush {
-            let waiting = self.waiting(now);
-            let keep = self.ring.len() - waiting;
-            for entry in self.ring.drain(keep..) {
+            for entry in self.ring.drain(..) {
                 self.counts.count_drop(DropCause::Outage);
                 thrown_out.push(entry.packet);
             }
-            self.free_at = self.ring.back().map_or(now, |last| self.end_of_transmission(last)).max(now);
+            self.begun = 0;
+            self.free_at = now;
         }
     }
 
@@ -242,7 +251,7 @@ mod tests {
     }
 
     fn drain(d: &mut LinkDirection) -> Vec<(u32, Option<DropCause>)> {
-        std::iter::from_fn(|| d.arrive()).map(|(packet, lost, _)| (packet.0, lost)).collect()
+        std::iter::from_fn(|| d.arrive(Instant::MAX)).map(|(packet, lost, _)| (packet.0, lost)).collect()
     }
 
     #[test]
@@ -250,7 +259,7 @@ mod tests {
         let mut d = direction(10, Loss::None, LossPlace::Wire);
         assert_eq!(d.offer(PacketId(1), 1000, at(0)), Offer::Taken { first_arrival: Some(at(6_000)) });
         assert_eq!(d.offer(PacketId(2), 1000, at(10)), Offer::Taken { first_arrival: None });
-        assert_eq!(d.arrive(), Some((PacketId(1), None, Some(at(7_000)))));
+        assert_eq!(d.arrive(at(6_000)), Some((PacketId(1), None, Some(at(7_000)))));
     }
 
     #[test]
@@ -288,18 +297,18 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_empties_the_queue_and_refuses_until_the_end() {
+    fn a_flush_empties_queue_and_wire_and_refuses_until_the_end() {
         let mut d = direction(10, Loss::None, LossPlace::Wire);
         for i in 0..3 {
             d.offer(PacketId(i), 1000, at(0));
         }
         let mut thrown_out = Vec::new();
-        d.go_down(Effect::Flush, at(500), &mut thrown_out);
-        assert_eq!(thrown_out, [PacketId(1), PacketId(2)]);
-        assert_eq!(d.offer(PacketId(7), 1000, at(600)), Offer::Dropped(DropCause::Outage));
-        d.come_up(at(900));
-        d.offer(PacketId(8), 1000, at(950));
-        assert_eq!(drain(&mut d), [(0, None), (8, None)]);
+        d.go_down(Effect::Flush, at(1_500), &mut thrown_out);
+        assert_eq!(thrown_out, [PacketId(0), PacketId(1), PacketId(2)]);
+        assert_eq!(d.offer(PacketId(7), 1000, at(1_600)), Offer::Dropped(DropCause::Outage));
+        d.come_up(at(1_900));
+        d.offer(PacketId(8), 1000, at(1_950));
+        assert_eq!(drain(&mut d), [(8, None)]);
     }
 
     #[test]
@@ -308,7 +317,7 @@ mod tests {
         let mut wire = direction(10, list(), LossPlace::Wire);
         wire.offer(PacketId(0), 1000, at(0));
         wire.offer(PacketId(1), 1000, at(0));
-        assert_eq!(wire.arrive().unwrap().2, Some(at(7_000)));
+        assert_eq!(wire.arrive(at(6_000)).unwrap().2, Some(at(7_000)));
         let mut entrance = direction(10, list(), LossPlace::Entrance);
         assert_eq!(entrance.offer(PacketId(0), 1000, at(0)), Offer::Dropped(DropCause::Loss));
         let second = entrance.offer(PacketId(1), 1000, at(0));

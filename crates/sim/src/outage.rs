@@ -10,7 +10,8 @@ pub enum Effect {
     /// A dead path behind a live carrier.
     #[default]
     BlackHole,
-    /// As ns-2's `rtmodel`: the queue is emptied when the outage begins, and packets are refused while it lasts.
+    /// As ns-2's `rtmodel`: all that is queued, on air or on the wire is lost when the outage begins, and packets are
+    /// refused while it lasts.
     Flush,
 }
 

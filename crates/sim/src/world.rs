@@ -345,7 +345,7 @@ impl<'a> World<'a> {
 
     /// A packet reaches the far end of a link direction. Gives the time of the next one.
     fn handle_arrival(&mut self, direction: u32) -> Option<Instant> {
-        let (id, lost, next) = self.links[direction as usize].arrive()?;
+        let (id, lost, next) = self.links[direction as usize].arrive(self.now)?;
         let packet = self.packets.get(id);
         if let Some(cause) = lost {
             let bytes = packet.bytes;

@@ -85,7 +85,8 @@ pub const PARAMS: &[Param] = &[
     Param {
         name: "freeze_max",
         doc: "A freeze of this length is probed with one segment and judged again (SPEC A8).",
-        kind: Kind::Duration,
+        // With no time between probes the run would never get beyond the first.
+        kind: Kind::DurationFrom(Duration::from_millis(1)),
         default: "for ever",
     },
     Param {

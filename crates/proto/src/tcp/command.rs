@@ -174,8 +174,7 @@ impl Connection {
     fn go_back_n_afresh(&mut self) {
         self.snd.snd_nxt = self.snd.snd_una;
         self.snd.recover = self.snd.snd_max;
-        self.snd.dupacks = 0;
-        self.snd.inflation = 0;
+        self.snd.end_recovery();
         self.snd.timed = None;
         self.rtt.clear_backoff();
     }

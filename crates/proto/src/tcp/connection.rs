@@ -20,7 +20,7 @@
 
 use super::cc::{self, Window};
 use super::hooks::{Hooks, Verdict};
-use super::profile::{Cut, Profile};
+use super::profile::{Cut, InitialSsthresh, Profile};
 use super::receive::Receiver;
 use super::recovery::{self, Recovery};
 use super::rtt::Estimator;
@@ -220,6 +220,8 @@ pub struct Connection {
     /// Timestamps agreed on, and the peer's value to echo (`TS.Recent`, RFC 7323 §4).
     pub(super) timestamps: bool,
     pub(super) ts_recent: u32,
+    /// The position last acknowledged to the peer (`Last.ACK.sent`, RFC 7323 §4.3).
+    pub(super) last_ack_sent: u64,
     pub(super) end: Option<EndReason>,
     /// Typed events, if somebody wants them.
     pub(super) trace: Option<Vec<Event>>,
@@ -249,7 +251,11 @@ impl Connection {
         let wanted = u64::from(profile.window) * u64::from(profile.mss);
         let scale = (0..14).find(|s| wanted >> s <= 65_535).unwrap_or(14);
         let buffer = wanted.div_ceil(1 << scale) << scale;
-        let ssthresh = profile.initial_ssthresh.map_or(f64::INFINITY, f64::from);
+        let ssthresh = match profile.initial_ssthresh {
+            InitialSsthresh::Window => f64::from(profile.window),
+            InitialSsthresh::Unbounded => f64::INFINITY,
+            InitialSsthresh::Segments(segments) => f64::from(segments),
+        };
         let window = Window { cwnd: 1.0, ssthresh };
         Connection {
             id,
@@ -282,6 +288,7 @@ impl Connection {
             snd_wl2: 0,
             timestamps: profile.timestamps,
             ts_recent: 0,
+            last_ack_sent: 0,
             end: None,
             trace: None,
             profile,
@@ -468,6 +475,7 @@ impl Connection {
             }
             Verdict::RetransmitKeep { backoff } => {
                 self.recovery.on_timeout(&mut self.snd);
+                self.snd.end_recovery();
                 self.snd.recover = self.snd.snd_max;
                 self.go_back_n();
                 if backoff {
@@ -490,6 +498,10 @@ impl Connection {
         self.snd.snd_nxt = self.snd.snd_una;
         self.snd.resend_left = 0;
         self.snd.timed = None;
+        if self.snd.snd_wnd == 0 {
+            // The window was closed over data in flight: the retransmission is the probe (RFC 9293 §3.8.6.1).
+            self.snd.resend(1);
+        }
     }
 
     /// RFC 5681 §3.1: a timeout means slow start from one segment.

@@ -49,8 +49,7 @@ impl Connection {
         self.syn_due = true;
         self.syn_repeated = true;
         self.snd.timed = None;
-        if self.profile.initial_ssthresh.is_some() {
-            // ns-2's one-way agents treat the SYN as any packet.
+        if self.profile.syn_timeout_cuts {
             self.cut_on_timeout(now);
         }
         self.rtt.back_off();
@@ -93,6 +92,7 @@ impl Connection {
     fn take_peer_syn(&mut self, segment: &Segment) {
         self.irs = segment.seq;
         self.rcv.rcv_nxt = 1;
+        self.last_ack_sent = 1;
         let options = &segment.options;
         // Without the option the peer takes 536 bytes (RFC 9293 §3.7.1).
         let peer_mss = u64::from(options.mss.unwrap_or(536)).max(1);
@@ -118,8 +118,10 @@ impl Connection {
         self.snd_wl2 = 1;
         self.take_rtt_sample(segment, 1, now, hooks);
         let repeated = std::mem::replace(&mut self.syn_repeated, false);
-        self.snd.window.cwnd = if repeated { 1.0 } else { f64::from(self.profile.initial_window) };
-        if repeated && !self.timestamps && self.profile.forget_srtt_above.is_none() {
+        let profile = &self.profile;
+        let segments = if repeated { profile.initial_window_after_lost_syn } else { profile.initial_window };
+        self.snd.window.cwnd = f64::from(segments);
+        if repeated && !self.timestamps && !self.profile.syn_timeout_cuts {
             // RFC 6298 §5.7: the SYN's timeout leaves no valid sample; data starts with 3 s.
             self.rtt.restart(crate::time::Duration::from_secs(3));
         }

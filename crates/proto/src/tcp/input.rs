@@ -35,7 +35,10 @@ impl Connection {
             if repeated_syn {
                 self.syn_due = true;
             } else if !segment.flags.contains(Flags::RST) {
-                self.acks_due = self.acks_due.max(1);
+                let timer = self.timers.delayed_ack != Instant::MAX;
+                let end = start + segment.sequence_length();
+                let when = self.rcv.acknowledge_refused(end, timer, now);
+                self.owe_ack(when);
                 if segment.flags.contains(Flags::FIN) && self.state == State::TimeWait {
                     self.fin_received(now, hooks);
                 }
@@ -66,18 +69,18 @@ impl Connection {
 
     /// Sequence number and timestamp checks (RFC 9293 §3.10.7.4, RFC 7323 §5).
     fn is_in_window(&mut self, segment: &Segment, start: u64) -> bool {
-        if self.timestamps
-            && let Some(stamps) = segment.options.timestamps
-            && !segment.flags.contains(Flags::RST)
-        {
-            if (stamps.value.wrapping_sub(self.ts_recent) as i32) < 0 {
-                return false;
-            }
-            if start <= self.rcv.rcv_nxt {
-                self.ts_recent = stamps.value;
-            }
+        let in_use = self.timestamps && !segment.flags.contains(Flags::RST);
+        let stamps = segment.options.timestamps.filter(|_| in_use);
+        if stamps.is_some_and(|stamps| (stamps.value.wrapping_sub(self.ts_recent) as i32) < 0) {
+            return false;
         }
-        self.rcv.is_acceptable(start, segment.sequence_length())
+        if !self.rcv.is_acceptable(start, segment.sequence_length()) {
+            return false;
+        }
+        if let Some(stamps) = stamps.filter(|_| start <= self.last_ack_sent) {
+            self.ts_recent = stamps.value;
+        }
+        true
     }
 
     fn refuse(&mut self) {
@@ -134,9 +137,12 @@ impl Connection {
         }
         (self.snd_wl1, self.snd_wl2) = (start, ack);
         let window = u64::from(segment.window) << self.snd_scale;
-        if self.probes > 0 || self.timers.persist != Instant::MAX {
-            // The peer lives: patience starts anew.
-            self.timers.user = now + self.profile.user_timeout;
+        let closed = self.snd.snd_wnd == 0;
+        if closed || self.probes > 0 || self.timers.persist != Instant::MAX {
+            // The peer lives: patience starts anew, if anything is waited for.
+            if self.timers.user != Instant::MAX {
+                self.timers.user = now + self.profile.user_timeout;
+            }
             if window >= self.snd.mss.min(self.snd.max_snd_wnd / 2).max(1) {
                 self.probes = 0;
                 self.timers.persist = Instant::MAX;
@@ -160,9 +166,12 @@ impl Connection {
                 self.emit(|| Event::Thawed);
             }
             Control::Suspended { .. } => {
-                self.snd.snd_una = ack;
-                self.snd.snd_nxt = self.snd.snd_nxt.max(ack);
-                self.timers.user = now + self.profile.user_timeout;
+                self.advance(ack);
+                let waiting = self.snd.outstanding() > 0;
+                self.timers.user = if waiting { now + self.profile.user_timeout } else { Instant::MAX };
+                if self.snd.fin_queued && ack == self.snd.end() {
+                    self.fin_acknowledged(now, hooks);
+                }
                 return;
             }
         }
@@ -185,6 +194,7 @@ impl Connection {
                 if restart_timer {
                     self.arm_after_ack(now, hooks);
                 }
+                self.timers.user = now + self.profile.user_timeout;
                 self.snd.resend(1);
             }
         }
@@ -287,13 +297,16 @@ impl Connection {
         let when = self.rcv.accept(start, u64::from(segment.len), fin, timer, now);
         let rcv_nxt = self.rcv.rcv_nxt;
         self.emit(|| Event::DataReceived { start, len: segment.len, rcv_nxt });
-        match when {
-            AckWhen::Never => {}
-            AckWhen::By(deadline) => self.timers.delayed_ack = deadline,
-            AckWhen::Now => self.acks_due = self.acks_due.max(1),
-        }
+        self.owe_ack(when);
         if self.rcv.at_end() && !was_at_end {
             self.fin_received(now, hooks);
+        }
+    }
+
+    fn owe_ack(&mut self, when: AckWhen) {
+        match when {
+            AckWhen::By(deadline) => self.timers.delayed_ack = deadline,
+            AckWhen::Now => self.acks_due = self.acks_due.max(1),
         }
     }
 

@@ -121,6 +121,7 @@ impl Connection {
     /// `segment` tells the peer all we know: no ACK is owed, and its window holds.
     fn acknowledged_by(&mut self, segment: &Segment) {
         self.timers.delayed_ack = Instant::MAX;
+        self.last_ack_sent = self.rcv.rcv_nxt;
         let edge = self.rcv.rcv_nxt + (u64::from(segment.window) << self.rcv_scale);
         self.rcv.rcv_edge = self.rcv.rcv_edge.max(edge);
     }

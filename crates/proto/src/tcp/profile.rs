@@ -23,8 +23,12 @@ pub struct Profile {
     pub window: u32,
     /// `cwnd` after the handshake, in segments.
     pub initial_window: u32,
-    /// First `ssthresh` in segments; `None` is "arbitrarily high" (RFC 5681 §3.1).
-    pub initial_ssthresh: Option<u32>,
+    /// The same if the SYN had to be sent again (RFC 5681 §3.1: 1).
+    pub initial_window_after_lost_syn: u32,
+    /// First `ssthresh`.
+    pub initial_ssthresh: InitialSsthresh,
+    /// A timeout of the SYN cuts the window like any other (ns-2's one-way agents); otherwise only the initial window.
+    pub syn_timeout_cuts: bool,
 
     /// Granularity of the round-trip clock.
     pub tick: Duration,
@@ -45,13 +49,17 @@ pub struct Profile {
     pub limited_transmit: bool,
     /// What a loss halves.
     pub cut: Cut,
+    /// Whether Reno inflates the window by duplicate ACKs also where `recover` keeps it from starting a recovery (ns-2 of
+    /// 2001, `exitFastRetrans_` off).
+    pub reno_inflates_when_blocked: bool,
     /// What NewReno does with partial and full acknowledgements.
     pub new_reno: NewRenoRules,
 
     /// Longest time an ACK of in-order data is held back; `None`: every segment is acknowledged at once.
     pub delayed_ack: Option<Duration>,
-    /// Whether a delayed-ACK receiver delays the ACK of in-order data while it holds later data (RFC 5681 §4.2 says no).
-    pub delay_ack_in_holes: bool,
+    /// Whether the ACK of a repetition of the last in-order segment is delayed like that of new data, as by ns-2's sink
+    /// (RFC 9293 §3.10.7.4 acknowledges repetitions at once).
+    pub delay_ack_of_repeat: bool,
 
     /// Offer timestamps (RFC 7323).
     pub timestamps: bool,
@@ -61,6 +69,17 @@ pub struct Profile {
     pub close: bool,
     /// Give up when data stays unacknowledged for so long (RFC 9293 §3.8.3).
     pub user_timeout: Duration,
+}
+
+/// The first `ssthresh`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialSsthresh {
+    /// The own receive window, in segments, as ns-2 does.
+    Window,
+    /// "Arbitrarily high" (RFC 5681 §3.1).
+    Unbounded,
+    /// So many segments.
+    Segments(u32),
 }
 
 /// What a loss halves, and how.
@@ -94,7 +113,9 @@ const NS_235: Profile = Profile {
     control_bytes: 40,
     window: 20,
     initial_window: 2,
-    initial_ssthresh: Some(20),
+    initial_window_after_lost_syn: 1,
+    initial_ssthresh: InitialSsthresh::Window,
+    syn_timeout_cuts: true,
     tick: Duration::from_millis(10),
     clock_phase: Duration::ZERO,
     min_rto: Duration::from_millis(200),
@@ -104,9 +125,10 @@ const NS_235: Profile = Profile {
     forget_srtt_above: Some(8),
     limited_transmit: true,
     cut: Cut::Window,
+    reno_inflates_when_blocked: false,
     new_reno: NewRenoRules { impatient: true, deflate: true, full_ack_by_flight: false },
     delayed_ack: None,
-    delay_ack_in_holes: true,
+    delay_ack_of_repeat: true,
     timestamps: false,
     nagle: false,
     close: false,
@@ -119,8 +141,6 @@ const NS_21B9: Profile = Profile {
     min_rto: Duration::from_secs(1),
     max_rto: Duration::from_secs(64),
     initial_rto: Duration::from_secs(6),
-    cut: Cut::WindowWhole,
-    new_reno: NewRenoRules { impatient: false, deflate: false, full_ack_by_flight: false },
     ..NS_235
 };
 
@@ -142,7 +162,9 @@ const RFC: Profile = Profile {
     control_bytes: 40,
     window: 64,
     initial_window: 10,
-    initial_ssthresh: None,
+    initial_window_after_lost_syn: 1,
+    initial_ssthresh: InitialSsthresh::Unbounded,
+    syn_timeout_cuts: false,
     tick: Duration::from_millis(1),
     clock_phase: Duration::ZERO,
     min_rto: Duration::from_secs(1),
@@ -152,9 +174,10 @@ const RFC: Profile = Profile {
     forget_srtt_above: None,
     limited_transmit: true,
     cut: Cut::FlightSize,
+    reno_inflates_when_blocked: false,
     new_reno: NewRenoRules { impatient: true, deflate: true, full_ack_by_flight: true },
     delayed_ack: Some(Duration::from_millis(200)),
-    delay_ack_in_holes: false,
+    delay_ack_of_repeat: false,
     timestamps: false,
     nagle: true,
     close: true,

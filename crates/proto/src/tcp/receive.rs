@@ -8,8 +8,6 @@ use crate::time::{Duration, Instant};
 /// When the data just received is to be acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckWhen {
-    /// Nothing to acknowledge.
-    Never,
     /// At this instant at the latest.
     By(Instant),
     /// At once.
@@ -34,7 +32,7 @@ pub struct Receiver {
     /// Position of the peer's FIN, once seen.
     fin: Option<u64>,
     delayed_ack: Option<Duration>,
-    delay_ack_in_holes: bool,
+    delay_ack_of_repeat: bool,
     mss: u64,
     /// A window of zero is offered whatever the buffer holds.
     pub(super) closed_by_command: bool,
@@ -51,7 +49,7 @@ impl Receiver {
             beyond: Vec::new(),
             fin: None,
             delayed_ack: profile.delayed_ack,
-            delay_ack_in_holes: profile.delay_ack_in_holes,
+            delay_ack_of_repeat: profile.delay_ack_of_repeat,
             mss: u64::from(profile.mss),
             closed_by_command: false,
         }
@@ -83,8 +81,15 @@ impl Receiver {
             return 0;
         }
         let free = self.buffer.saturating_sub(self.unread);
-        // The edge may not move left: what was offered stays offered.
-        free.max(self.rcv_edge.saturating_sub(self.rcv_nxt))
+        let offered = self.rcv_edge.saturating_sub(self.rcv_nxt);
+        // The edge may not move left: what was offered stays offered. Nor to the right by a silly step.
+        let silly = !self.auto_read && free < offered + self.worth_offering();
+        if silly { offered } else { free.max(offered) }
+    }
+
+    /// The smallest step of the window's right edge (RFC 9293 §3.8.6.2.2).
+    fn worth_offering(&self) -> u64 {
+        self.mss.min(self.buffer / 2).max(1)
     }
 
     /// Whether a segment at `start` of `len` positions overlaps the window (RFC 9293 §3.10.7.4 first check).
@@ -92,8 +97,9 @@ impl Receiver {
         let window = self.window();
         let edge = self.rcv_nxt + window;
         match (len, window) {
-            (0, 0) => start == self.rcv_nxt,
-            (0, _) => self.rcv_nxt <= start && start < edge,
+            // The edge included, as in a window of zero: the ACK of a peer that has filled the window and lost all of
+            // it bears just this number. (RFC 9293 leaves it out; BSD and Linux take it.)
+            (0, _) => self.rcv_nxt <= start && start <= edge,
             (_, 0) => false,
             _ => start < edge && start + len > self.rcv_nxt,
         }
@@ -102,10 +108,12 @@ impl Receiver {
     /// Takes `len` bytes at `start`, and a FIN behind them. `timer` tells whether a delayed ACK is pending.
     pub(super) fn accept(&mut self, start: u64, len: u64, fin: bool, timer: bool, now: Instant) -> AckWhen {
         let edge = self.rcv_nxt + self.window();
-        let end = (start + len).min(edge);
-        if fin && start + len <= edge {
+        let beyond = self.beyond.last().map_or(0, |range| range.1);
+        if fin && start + len <= edge && start + len >= beyond {
             self.fin.get_or_insert(start + len);
         }
+        // Nothing follows a FIN, whatever a broken peer sends (RFC 9293 §3.10.7.4, seventh check).
+        let end = (start + len).min(edge).min(self.fin.unwrap_or(u64::MAX));
         let before = self.rcv_nxt;
         let had_holes = !self.beyond.is_empty();
         if start > self.rcv_nxt {
@@ -113,7 +121,9 @@ impl Receiver {
             return AckWhen::Now;
         }
         self.rcv_nxt = self.rcv_nxt.max(end);
-        let joined = had_holes && self.join_beyond();
+        if had_holes {
+            self.join_beyond();
+        }
         let bytes = self.rcv_nxt - before;
         if !self.auto_read {
             self.unread += bytes;
@@ -122,10 +132,17 @@ impl Receiver {
         if reached_fin {
             self.rcv_nxt += 1;
         }
-        let nothing_new = self.rcv_nxt == before;
-        let hole_matters = had_holes && !self.delay_ack_in_holes;
         match self.delayed_ack {
-            Some(limit) if !(timer || joined || reached_fin || nothing_new || hole_matters) => AckWhen::By(now + limit),
+            Some(limit) if !(timer || had_holes || reached_fin || self.rcv_nxt == before) => AckWhen::By(now + limit),
+            _ => AckWhen::Now,
+        }
+    }
+
+    /// When a segment that lies outside the window, up to `end`, is to be acknowledged.
+    pub(super) fn acknowledge_refused(&self, end: u64, timer: bool, now: Instant) -> AckWhen {
+        let repeats_last = self.delay_ack_of_repeat && end == self.rcv_nxt && self.beyond.is_empty();
+        match self.delayed_ack {
+            Some(limit) if repeats_last && !timer => AckWhen::By(now + limit),
             _ => AckWhen::Now,
         }
     }
@@ -135,7 +152,7 @@ impl Receiver {
     pub(super) fn read(&mut self, bytes: u64) -> bool {
         self.unread = self.unread.saturating_sub(bytes);
         let gain = (self.rcv_nxt + self.window()).saturating_sub(self.rcv_edge);
-        gain >= self.mss.min(self.buffer / 2).max(1)
+        gain >= self.worth_offering()
     }
 
     fn insert_beyond(&mut self, start: u64, end: u64) {
@@ -154,14 +171,13 @@ impl Receiver {
         self.beyond.drain(first + 1..last);
     }
 
-    /// Moves `rcv_nxt` over the ranges it has reached; says whether there were any.
-    fn join_beyond(&mut self) -> bool {
+    /// Moves `rcv_nxt` over the ranges it has reached.
+    fn join_beyond(&mut self) {
         let reached = self.beyond.partition_point(|r| r.0 <= self.rcv_nxt);
         if let Some(last) = self.beyond[..reached].last() {
             self.rcv_nxt = self.rcv_nxt.max(last.1);
         }
         self.beyond.drain(..reached);
-        reached > 0
     }
 }
 

@@ -149,6 +149,15 @@ impl Sender {
         (self.window.cwnd as u64 + self.inflation).saturating_mul(self.mss).min(self.snd_wnd)
     }
 
+    /// Recovery by duplicate ACKs is over, because all that is outstanding will be sent again.
+    pub(super) fn end_recovery(&mut self) {
+        self.dupacks = 0;
+        self.inflation = 0;
+        if self.last_cut == LastCut::DupAcks {
+            self.last_cut = LastCut::Recovered;
+        }
+    }
+
     /// Orders the first `segments` segments to be sent again.
     pub(super) fn resend(&mut self, segments: u32) {
         self.resend_left = segments;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use segue_proto::schemes::none;
 use segue_proto::tcp::Profile;
+use segue_proto::tcp::profile::InitialSsthresh;
 use segue_proto::time::{Duration, Instant};
 
 use super::{Direction, Flow, LinkNews, NodeKind, Outage, Scenario};
@@ -72,10 +73,13 @@ fn check_nodes(scenario: &Scenario) -> Check {
     for node in &scenario.nodes {
         let table = if matches!(node.kind, NodeKind::Router) { "routers" } else { "hosts" };
         require(!node.name.is_empty(), table, "a node without a name")?;
-        if let NodeKind::Host { mobile, link_news: LinkNews::Beacons { period, missed, .. } } = node.kind {
+        if let NodeKind::Host { mobile, link_news: LinkNews::Beacons { period, phase, missed } } = node.kind {
             let key = format!("hosts.{}.beacons", node.name);
             require(mobile, &key, "only a mobile host listens to beacons; allowed: with mobile = true")?;
             require(period > Duration::ZERO, format!("{key}.period"), "found 0 s; allowed: more than 0 s")?;
+            // A first beacon later than that would be missed although the link works.
+            let message = format!("found {phase}; allowed: up to the period of {period}");
+            require(phase <= period, format!("{key}.phase"), message)?;
             require(missed > 0, format!("{key}.missed"), "found 0; allowed: 1 or more")?;
         }
     }
@@ -118,8 +122,12 @@ fn check_direction(key: &str, direction: &Direction) -> Check {
             probability("loss_bad", *loss_bad)
         }
         Loss::List { packets } => {
-            let ascending = packets.windows(2).all(|pair| pair[0] < pair[1]);
-            require(ascending, format!("{key}.loss.packets"), "not ascending; allowed: each number once, ascending")
+            let key = format!("{key}.loss.packets");
+            let allowed = "allowed: each number once, ascending";
+            match packets.windows(2).find(|pair| pair[0] >= pair[1]) {
+                Some(pair) => Err(CheckError::new(key, format!("found {} after {}; {allowed}", pair[1], pair[0]))),
+                None => Ok(()),
+            }
         }
     }
 }
@@ -154,8 +162,9 @@ fn check_flow(key: &str, flow: &Flow, scenario: &Scenario) -> Check {
     let end = Instant::ZERO + scenario.duration;
     let message = format!("found {}, after the end of the run; allowed: before {end}", flow.start);
     require(flow.start < end, format!("{key}.start"), message)?;
-    let most = 1u64 << 62;
-    require(flow.bytes.is_none_or(|b| b <= most), format!("{key}.bytes"), "allowed: up to 2^62 bytes")?;
+    let bytes = flow.bytes.unwrap_or(0);
+    let message = format!("found {bytes} B; allowed: up to 2^62 B");
+    require(bytes <= 1 << 62, format!("{key}.bytes"), message)?;
     check_profile(key, &flow.profile)
 }
 
@@ -167,14 +176,20 @@ fn check_profile(flow_key: &str, p: &Profile) -> Check {
     range("mss", p.mss, 1, 65_495)?;
     range("window", p.window, 1, 1 << 20)?;
     range("initial_window", p.initial_window, 1, 1 << 20)?;
-    range("initial_ssthresh", p.initial_ssthresh.unwrap_or(2), 2, 1 << 20)?;
+    if let InitialSsthresh::Segments(segments) = p.initial_ssthresh {
+        range("initial_ssthresh", segments, 2, 1 << 20)?;
+    }
     range("data_header_bytes", p.data_header_bytes, 0, 1 << 16)?;
     range("control_bytes", p.control_bytes, 1, 1 << 16)?;
     // 2^14 · 65,535 bytes is the largest window that RFC 7323 can offer.
     let window = u64::from(p.window) * u64::from(p.mss);
     let message = format!("window · mss is {window} bytes; allowed: up to 1 GiB (RFC 7323)");
     require(window <= 65_535 << 14, key("window"), message)?;
-    require(p.tick > Duration::ZERO, key("tick"), "found 0 s; allowed: more than 0 s")?;
+    let hour = Duration::from_secs(3600);
+    let message = format!("found {}; allowed: more than 0 s and up to 1 h", p.tick);
+    require(p.tick > Duration::ZERO && p.tick <= hour, key("tick"), message)?;
+    // A timeout that never comes would be a hang, and nobody would know why.
+    require(p.max_rto <= hour, key("max_rto"), format!("found {}; allowed: up to 1 h", p.max_rto))?;
     let message = format!("found {}; allowed: less than the tick of {}", p.clock_phase, p.tick);
     require(p.clock_phase < p.tick, key("clock_phase"), message)?;
     let message = format!("found {}; allowed: up to max_rto of {}", p.min_rto, p.max_rto);
@@ -197,7 +212,8 @@ fn check_outage(key: &str, outage: &Outage, scenario: &Scenario) -> Check {
             let message = format!("found {every}; allowed: more than the duration of {duration}");
             require(count == 1 || every > duration, format!("{key}.every"), message)?;
             // An outage of no length flushes a queue; one that begins and ends at once does nothing else.
-            require(duration < Duration::MAX || count == 1, format!("{key}.duration"), "for ever, more than once")?;
+            let message = "found for ever, more than once; allowed: a finite time, or no every";
+            require(duration < Duration::MAX || count == 1, format!("{key}.duration"), message)?;
         }
         Schedule::Random { mean_up, mean_down, .. } => {
             require(mean_up > Duration::ZERO, format!("{key}.mean_up"), zero)?;

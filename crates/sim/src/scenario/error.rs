@@ -1,5 +1,6 @@
 //! How a scenario is refused: where, what was found, what is allowed.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// Why a scenario was refused.
@@ -26,4 +27,46 @@ impl fmt::Display for ScenarioError {
         }
         write!(f, ": {}", self.message)
     }
+}
+
+/// What serde says, in the words of all other refusals: what was found and what is allowed.
+pub(super) fn from_serde(message: &str) -> String {
+    let plain = message.replace('`', "");
+    let (problem, expected) = plain.split_once(", expected ").unwrap_or((&plain, ""));
+    let allowed = expected.strip_prefix("one of ").unwrap_or(expected);
+    if plain.starts_with("unknown field ") {
+        let allowed = if allowed.is_empty() { "none".into() } else { allowed.replace(" or ", ", ") };
+        return format!("there is no such key; allowed: {allowed}");
+    }
+    if let Some(word) = problem.strip_prefix("unknown variant ") {
+        return format!("there is no \"{word}\"; allowed: {}", allowed.replace(" or ", ", "));
+    }
+    if let Some(key) = plain.strip_prefix("missing field ") {
+        return format!("the key \"{key}\" is missing");
+    }
+    if let Some(count) = problem.strip_prefix("invalid length ") {
+        // The only lists of fixed length are the ends of a link.
+        return format!("found {count} in the list; allowed: two nodes");
+    }
+    let found = problem.strip_prefix("invalid type: ").or_else(|| problem.strip_prefix("invalid value: "));
+    let Some(found) = found else { return message.to_owned() };
+    let words = ["integer ", "floating point ", "boolean ", "string "];
+    let found = words.iter().find_map(|word| found.strip_prefix(word)).unwrap_or(found);
+    let found = match found {
+        "map" => "a table",
+        "sequence" => "a list",
+        other => other,
+    };
+    let allowed: Cow<'_, str> = match allowed {
+        "u32" => format!("a whole number from 0 to {}", u32::MAX).into(),
+        "u64" => "a whole number from 0 up".into(),
+        "f64" => "a number".into(),
+        "a boolean" => "true or false".into(),
+        "a string" => "text in quotes".into(),
+        "a sequence" => "a list".into(),
+        "an array of length 2" => "a list of two nodes".into(),
+        other if other.starts_with("struct ") || other == "a map" => "a table".into(),
+        other => other.into(),
+    };
+    format!("found {found}; allowed: {allowed}")
 }

@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 
 use segue_proto::params::Params;
 use segue_proto::schemes;
+use segue_proto::tcp::profile::InitialSsthresh;
 use segue_proto::tcp::{Profile, Variant, profile, variant};
 use segue_proto::time::{Duration, Instant};
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
 use super::check::{self, CheckError};
-use super::error::ScenarioError;
+use super::error::{self, ScenarioError};
 use super::{Direction, Flow, Link, LinkNews, Node, NodeKind, Outage, Scenario, SchemeChoice, file};
 use crate::link::LossPlace;
 use crate::loss::Loss;
@@ -65,12 +66,13 @@ pub fn load(name: &str, reader: Reader<'_>, settings: &[Setting]) -> Result<Scen
     let (mut table, mut sources) = read_chain(name, reader)?;
     for setting in settings {
         apply(setting, &mut table)?;
-        sources.set_paths.push(setting.path.clone());
+        sources.set_paths.push(segments(&setting.path));
     }
+    sources.written.clone_from(&table);
     let file: file::File = serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
         let key = error.path().to_string();
         let key = if key == "." { String::new() } else { key };
-        sources.error(&key, error.into_inner().message().to_owned())
+        sources.error(&key, error::from_serde(error.into_inner().message()))
     })?;
     let scenario = Resolver::new(&file).resolve().map_err(|e| sources.error(&e.key, e.message))?;
     check::check(&scenario).map_err(|e| sources.error(&e.key, e.message))?;
@@ -80,31 +82,62 @@ pub fn load(name: &str, reader: Reader<'_>, settings: &[Setting]) -> Result<Scen
 /// The files that a scenario is made of, most specific first.
 struct Sources {
     files: Vec<(String, String)>,
-    set_paths: Vec<String>,
+    set_paths: Vec<Vec<String>>,
+    /// All that was written, in files and settings.
+    written: Table,
 }
 
 impl Sources {
     /// An error at `key`, in the file that gave it.
     fn error(&self, key: &str, message: String) -> ScenarioError {
-        if self.set_paths.iter().any(|path| key == path || key.starts_with(&format!("{path}."))) {
-            return ScenarioError { file: "--set".to_owned(), line: None, key: key.to_owned(), message };
+        let key = self.where_written(key);
+        let segments = segments(&key);
+        if self.set_paths.iter().any(|path| segments.starts_with(path)) {
+            return ScenarioError { file: "--set".to_owned(), line: None, key, message };
         }
-        let segments = segments(key);
-        let best = self
-            .files
-            .iter()
-            .filter_map(|(name, text)| locate(text, &segments).map(|(depth, line)| (depth, name, line)))
-            .reduce(|best, next| if next.0 > best.0 { next } else { best });
+        let found = |(name, text): &(String, String)| Some((name.clone(), locate(text, &segments)?));
+        let mut best: Option<(String, Located)> = None;
+        for (name, located) in self.files.iter().filter_map(found) {
+            // A list replaces the one in the base file as a whole: nothing of that is left.
+            let is_owner = located.inside_list;
+            if best.as_ref().is_none_or(|(_, best)| located.depth > best.depth) {
+                best = Some((name, located));
+            }
+            if is_owner {
+                break;
+            }
+        }
         let (file, line) = match best {
-            Some((depth, name, line)) if depth > 0 => (name.clone(), Some(line)),
-            _ => (self.files[0].0.clone(), None),
+            Some((name, located)) => (name, Some(located.line)),
+            None => (self.files[0].0.clone(), None),
         };
-        ScenarioError { file, line, key: key.to_owned(), message }
+        ScenarioError { file, line, key, message }
+    }
+
+    /// The last file read builds on something that cannot be built on.
+    fn refuse_base(&self, message: String) -> ScenarioError {
+        let (file, text) = self.files.last().expect("only a file that was read builds on another");
+        let line = locate(text, &segments("extends")).map(|located| located.line);
+        ScenarioError { file: file.clone(), line, key: "extends".to_owned(), message }
+    }
+
+    /// A constant of a flow's TCP may stand in the flow or in `[tcp]`: the key under which it was written.
+    fn where_written(&self, key: &str) -> String {
+        let Some((flow, constant)) = key.split_once(".tcp.").filter(|(flow, _)| flow.starts_with("flows[")) else {
+            return key.to_owned();
+        };
+        let index: Option<usize> = segments(flow).get(1).and_then(|index| index.parse().ok());
+        let own = index.and_then(|index| self.written.get("flows")?.get(index)?.get("tcp"));
+        let common = self.written.get("tcp");
+        let has = |table: Option<&Value>| table.is_some_and(|table| table.get(constant).is_some());
+        // What neither says comes from the profile; what clashes with it stands in the flow if the flow has a table.
+        let in_flow = has(own) || (!has(common) && own.is_some());
+        if in_flow { key.to_owned() } else { format!("tcp.{constant}") }
     }
 }
 
 fn read_chain(name: &str, reader: Reader<'_>) -> Result<(Table, Sources), ScenarioError> {
-    let mut sources = Sources { files: Vec::new(), set_paths: Vec::new() };
+    let mut sources = Sources { files: Vec::new(), set_paths: Vec::new(), written: Table::new() };
     let mut tables = Vec::new();
     let mut next = Some(name.to_owned());
     while let Some(name) = next.take() {
@@ -112,20 +145,25 @@ fn read_chain(name: &str, reader: Reader<'_>) -> Result<(Table, Sources), Scenar
         if sources.files.iter().any(|(seen, _)| *seen == name) {
             let chain: Vec<&str> = sources.files.iter().map(|(seen, _)| seen.as_str()).collect();
             let message = format!("a cycle: {} → {name}; allowed: a file that does not build on this one", chain.join(" → "));
-            return Err(refuse(None, "extends", message));
+            return Err(sources.refuse_base(message));
         }
         if sources.files.len() == MAX_EXTENDS {
-            return Err(refuse(None, "extends", format!("more than {MAX_EXTENDS} files build on one another")));
+            let message = format!("found a {}th file; allowed: up to {MAX_EXTENDS} files that build on one another", MAX_EXTENDS + 1);
+            return Err(sources.refuse_base(message));
         }
-        let text = reader(&name).map_err(|e| refuse(None, "", e))?;
+        let text = reader(&name).map_err(|e| match sources.files.is_empty() {
+            true => refuse(None, "", e),
+            false => sources.refuse_base(format!("\"{name}\": {e}")),
+        })?;
         let mut table: Table = toml::from_str(&text).map_err(|e| {
             let line = e.span().map(|span| line_of(&text, span.start));
             refuse(line, "", format!("not TOML: {}", e.message().replace('\n', "; ")))
         })?;
         if let Some(base) = table.remove("extends") {
             let Value::String(base) = base else {
-                let line = locate(&text, &segments("extends")).map(|(_, line)| line);
-                return Err(refuse(line, "extends", "allowed: the name of a file, in quotes".to_owned()));
+                let line = locate(&text, &segments("extends")).map(|located| located.line);
+                let message = format!("found {base}; allowed: the name of a file, in quotes");
+                return Err(refuse(line, "extends", message));
             };
             let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
             next = Some(if folder.is_empty() { base } else { format!("{folder}/{base}") });
@@ -173,8 +211,11 @@ fn apply(setting: &Setting, table: &mut Table) -> Result<(), ScenarioError> {
     };
     let mut root = Value::Table(std::mem::take(table));
     let mut at = &mut root;
-    for segment in parents {
+    for (segment, next) in parents.iter().zip(&segments[1..]) {
         at = match at {
+            Value::Table(inner) if !inner.contains_key(segment) && next.parse::<usize>().is_ok() => {
+                return Err(refuse(format!("there is no list \"{segment}\" to change; allowed: to set all of it")));
+            }
             Value::Table(inner) => inner.entry(segment.clone()).or_insert_with(|| Value::Table(Table::new())),
             Value::Array(items) => {
                 let count = items.len();
@@ -205,30 +246,43 @@ fn apply(setting: &Setting, table: &mut Table) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// How many of `segments` exist in `text`, and the line of the last of them.
-fn locate(text: &str, segments: &[String]) -> Option<(usize, usize)> {
+/// Where a key stands in a file, as far as the file has it.
+struct Located {
+    /// How many of its segments exist.
+    depth: usize,
+    /// The line of the last of them.
+    line: usize,
+    /// Whether an element of a list was passed.
+    inside_list: bool,
+}
+
+/// Follows `segments` into `text`; `None` if it has not even the first.
+fn locate(text: &str, segments: &[String]) -> Option<Located> {
     let document = DeTable::parse(text).ok()?;
-    let mut best = (0, 1);
-    let (first, rest) = segments.split_first()?;
-    let (key, value) = document.get_ref().get_key_value(first.as_str())?;
-    best = (best.0 + 1, line_of(text, key.span().start));
-    let mut at: &Spanned<DeValue<'_>> = value;
-    for segment in rest {
-        let (start, next) = match at.get_ref() {
-            DeValue::Table(table) => match table.get_key_value(segment.as_str()) {
-                Some((key, value)) => (key.span().start, value),
-                None => break,
-            },
-            DeValue::Array(items) => match segment.parse().ok().and_then(|i: usize| items.get(i)) {
-                Some(value) => (value.span().start, value),
-                None => break,
-            },
+    let root = Spanned::new(0..0, DeValue::Table(document.into_inner()));
+    let mut located = Located { depth: 0, line: 1, inside_list: false };
+    let mut at = &root;
+    while located.depth < segments.len() {
+        let rest = &segments[located.depth..];
+        let (taken, start, next) = match at.get_ref() {
+            DeValue::Table(table) => {
+                // A name in quotes may hold dots.
+                let entry = |n: usize| Some((n, table.get_key_value(rest[..n].join(".").as_str())?));
+                let Some((n, (key, value))) = (1..=rest.len()).rev().find_map(entry) else { break };
+                (n, key.span().start, value)
+            }
+            DeValue::Array(items) => {
+                let Some(value) = rest[0].parse().ok().and_then(|i: usize| items.get(i)) else { break };
+                located.inside_list = true;
+                (1, value.span().start, value)
+            }
             _ => break,
         };
-        best = (best.0 + 1, line_of(text, start));
+        located.depth += taken;
+        located.line = line_of(text, start);
         at = next;
     }
-    Some(best)
+    (located.depth > 0).then_some(located)
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
@@ -380,7 +434,10 @@ impl<'a> Resolver<'a> {
         let end = |side: usize| self.node(&format!("{key}.link[{side}]"), &outage.link[side]);
         let ends = [end(0)?, end(1)?];
         let link = links.iter().position(|l| l.ends == ends || l.ends == [ends[1], ends[0]]).ok_or_else(|| {
-            let message = format!("there is no link between \"{}\" and \"{}\"", outage.link[0], outage.link[1]);
+            let message = format!(
+                "there is no link between \"{}\" and \"{}\"; allowed: the two ends of one of the [[links]]",
+                outage.link[0], outage.link[1]
+            );
             CheckError::new(format!("{key}.link"), message)
         })?;
         let directions = match &outage.from {
@@ -418,7 +475,7 @@ fn schedule(key: &str, outage: &file::Outage) -> Result<Schedule, CheckError> {
     match (outage.mean_up, outage.mean_down) {
         (Some(up), Some(down)) => {
             if outage.duration.is_some() || outage.every.is_some() || outage.count.is_some() {
-                let message = "random outages (mean_up, mean_down) take no duration, every or count";
+                let message = "found mean_up with duration, every or count; allowed: start, mean_up and mean_down, or start, duration, every and count";
                 return Err(CheckError::new(key, message));
             }
             let start = start.unwrap_or(Instant::ZERO);
@@ -426,17 +483,24 @@ fn schedule(key: &str, outage: &file::Outage) -> Result<Schedule, CheckError> {
         }
         (None, None) => {
             let (Some(start), Some(duration)) = (start, outage.duration) else {
-                let message = "allowed: start and duration, or mean_up and mean_down";
+                let found = match (outage.start, outage.duration) {
+                    (Some(_), _) => "start alone",
+                    (_, Some(_)) => "duration alone",
+                    _ => "no time",
+                };
+                let message = format!("found {found}; allowed: start and duration, or mean_up and mean_down");
                 return Err(CheckError::new(key, message));
             };
             if outage.count.is_some() && outage.every.is_none() {
-                return Err(CheckError::new(format!("{key}.count"), "count needs every"));
+                let message = "found count without every; allowed: with every, the time from begin to begin";
+                return Err(CheckError::new(format!("{key}.count"), message));
             }
             let count = if outage.every.is_some() { outage.count.unwrap_or(u64::MAX) } else { 1 };
             let every = outage.every.map_or(Duration::MAX, |e| e.0);
             Ok(Schedule::Periodic { start, duration: duration.0, every, count })
         }
-        _ => Err(CheckError::new(key, "mean_up and mean_down belong together")),
+        (Some(_), None) => Err(CheckError::new(key, "found mean_up without mean_down; allowed: both or neither")),
+        (None, Some(_)) => Err(CheckError::new(key, "found mean_down without mean_up; allowed: both or neither")),
     }
 }
 
@@ -447,7 +511,7 @@ fn loss(key: &str, loss: Option<&file::Loss>) -> Result<(Loss, LossPlace), Check
         _ => LossPlace::Wire,
     };
     let need = |value: Option<f64>, name: &str| {
-        value.ok_or_else(|| CheckError::new(key, format!("missing field `{name}` of this loss model")))
+        value.ok_or_else(|| CheckError::new(key, format!("the key \"{name}\" of this loss model is missing")))
     };
     let given = [
         ("p", loss.p.is_some()),
@@ -473,7 +537,7 @@ fn loss(key: &str, loss: Option<&file::Loss>) -> Result<(Loss, LossPlace), Check
             let packets = loss
                 .packets
                 .clone()
-                .ok_or_else(|| CheckError::new(key, "missing field `packets` of this loss model"))?;
+                .ok_or_else(|| CheckError::new(key, "the key \"packets\" of this loss model is missing"))?;
             (Loss::List { packets }, &["packets"])
         }
     };
@@ -492,7 +556,9 @@ fn scheme(words: &BTreeMap<String, Value>) -> Result<SchemeChoice, CheckError> {
         return Ok(SchemeChoice::default());
     }
     let Some(Value::String(name)) = words.get("name") else {
-        return Err(CheckError::new("scheme.name", "missing; allowed: the name of a scheme, in quotes"));
+        let found = words.get("name").map_or("nothing".to_owned(), ToString::to_string);
+        let message = format!("found {found}; allowed: the name of a scheme, in quotes");
+        return Err(CheckError::new("scheme.name", message));
     };
     let spec = schemes::Spec::named(name).ok_or_else(|| {
         CheckError::not_one_of("scheme.name", "scheme", name, schemes::ALL.iter().map(|s| s.name))
@@ -517,7 +583,7 @@ fn override_profile(profile: &mut Profile, tcp: &file::Tcp) {
     put(&mut profile.mss, tcp.mss);
     put(&mut profile.window, tcp.window);
     put(&mut profile.initial_window, tcp.initial_window);
-    put(&mut profile.initial_ssthresh, tcp.initial_ssthresh.map(Some));
+    put(&mut profile.initial_ssthresh, tcp.initial_ssthresh.map(InitialSsthresh::Segments));
     put(&mut profile.data_header_bytes, tcp.data_header_bytes);
     put(&mut profile.control_bytes, tcp.control_bytes);
     put(&mut profile.tick, tcp.tick.map(|q| q.0));

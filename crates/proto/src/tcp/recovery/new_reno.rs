@@ -57,8 +57,13 @@ impl Recovery for NewReno {
             return NewAck::Full;
         }
         let acked_segments = (ack - sender.snd_una).div_ceil(mss);
-        sender.inflation =
-            if self.rules.deflate { (sender.inflation + 1).saturating_sub(acked_segments) } else { 0 };
+        if self.rules.deflate {
+            let beyond = acked_segments.saturating_sub(sender.inflation);
+            sender.window.cwnd = (sender.window.cwnd - beyond as f64).max(1.0);
+            sender.inflation = sender.inflation.saturating_sub(acked_segments) + 1;
+        } else {
+            sender.inflation = 0;
+        }
         let restart_timer = !self.rules.impatient || !self.partial_seen;
         self.partial_seen = true;
         NewAck::Partial { restart_timer }

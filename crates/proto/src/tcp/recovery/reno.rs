@@ -1,9 +1,10 @@
 //! Reno: fast retransmit and fast recovery, ended by the first ACK of new data.
 //!
 //! RFC 5681 §3.2 without the NewReno modification; behaviour as ns-2's `Agent/TCP/Reno` shows it. The window is
-//! inflated by one segment per duplicate ACK, never above the peer's window. Unlike NewReno it may enter recovery again
-//! at once after a recovery by duplicate ACKs; after a timeout it is blocked until `recover` is passed.
+//! inflated by one segment per duplicate ACK, never above the peer's window. Like NewReno it is blocked until `recover` is
+//! passed (RFC 6582 §3.2 step 1).
 
+use super::super::profile::Profile;
 use super::super::send::{LastCut, Sender};
 use super::{Any, DUP_THRESH, NewAck, Recovery, Spec};
 
@@ -11,16 +12,19 @@ use super::{Any, DUP_THRESH, NewAck, Recovery, Spec};
 pub const SPEC: Spec = Spec {
     name: "reno",
     summary: "fast retransmit and fast recovery, ended by the first new ACK",
-    build: |_| Any::Reno(Reno),
+    build: |profile: &Profile| Any::Reno(Reno { inflates_when_blocked: profile.reno_inflates_when_blocked }),
 };
 
-/// Reno has no state of its own.
-#[derive(Clone, Debug, Default)]
-pub struct Reno;
+/// Reno's only choice.
+#[derive(Clone, Debug)]
+pub struct Reno {
+    /// See [`Profile::reno_inflates_when_blocked`].
+    inflates_when_blocked: bool,
+}
 
 impl Recovery for Reno {
     fn may_enter(&self, sender: &Sender) -> bool {
-        sender.snd_una > sender.recover || sender.last_cut == LastCut::DupAcks
+        sender.snd_una > sender.recover
     }
 
     fn enter(&mut self, sender: &mut Sender, halved: f64, keep: bool) {
@@ -28,10 +32,17 @@ impl Recovery for Reno {
     }
 
     fn on_further_dup_ack(&mut self, sender: &mut Sender, entered: bool) {
-        inflate(sender, entered);
+        if self.inflates_when_blocked {
+            sender.inflation = u64::from(sender.dupacks);
+        } else {
+            inflate(sender, entered);
+        }
     }
 
     fn on_new_ack(&mut self, sender: &mut Sender, _ack: u64) -> NewAck {
+        if sender.inflation > 0 && sender.last_cut == LastCut::DupAcks {
+            sender.last_cut = LastCut::Recovered;
+        }
         sender.inflation = 0;
         NewAck::Full
     }
