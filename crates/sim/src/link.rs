@@ -88,9 +88,11 @@ pub(crate) struct LinkDirection {
     free_at: Instant,
     /// Bytes and transmission time of the last packet: most have the same size.
     last_size: (u32, Duration),
-    down: Option<(Instant, Effect)>,
-    /// Outages under way; they may overlap.
-    outages: u32,
+    /// Begin of the black hole, if there is one.
+    hole_since: Option<Instant>,
+    /// Outages of each effect under way; they may overlap.
+    holes: u32,
+    flushes: u32,
     pub(crate) counts: LinkCounts,
 }
 
@@ -124,8 +126,9 @@ impl LinkDirection {
             begun: 0,
             free_at: Instant::ZERO,
             last_size: (0, Duration::ZERO),
-            down: None,
-            outages: 0,
+            hole_since: None,
+            holes: 0,
+            flushes: 0,
             counts: LinkCounts::default(),
         }
     }
@@ -141,26 +144,34 @@ impl LinkDirection {
         if self.last_size.0 != bytes {
             self.last_size = (bytes, self.rate.transmission_time(bytes));
         }
+        let was_idle = !self.is_busy(now);
         let start = now.max(self.free_at);
         self.free_at = start + self.last_size.1;
         let arrival = self.free_at + self.delay;
         let was_empty = self.ring.is_empty();
         self.ring.push_back(InFlight { start, arrival, packet, lost: taken_by_nature });
+        if was_idle {
+            // Its transmission begins at once: it never waits.
+            self.begun = self.ring.len();
+        }
         Offer::Taken { first_arrival: was_empty.then_some(arrival) }
     }
 
     /// Why a packet cannot even enter.
     fn refusal(&mut self, taken_by_nature: Option<DropCause>, now: Instant) -> Option<DropCause> {
-        if matches!(self.down, Some((_, Effect::Flush))) {
+        if self.flushes > 0 {
             return Some(DropCause::Outage);
         }
         if self.loss_place == LossPlace::Entrance && taken_by_nature.is_some() {
             return taken_by_nature;
         }
-        // Whoever arrives at the very instant at which a transmission ends still finds the transmitter busy: as in ns-2,
-        // where that arrival was scheduled before the transmission began.
-        let is_busy = self.free_at >= now;
-        (is_busy && self.waiting(now) >= self.limit).then_some(DropCause::QueueFull)
+        (self.is_busy(now) && self.waiting(now) >= self.limit).then_some(DropCause::QueueFull)
+    }
+
+    /// Whoever arrives at the very instant at which a transmission ends still finds the transmitter busy: as in ns-2,
+    /// where that arrival was scheduled before the transmission began.
+    fn is_busy(&self, now: Instant) -> bool {
+        self.free_at >= now && self.free_at > Instant::ZERO
     }
 
     /// Packets whose transmission has not begun.
@@ -179,9 +190,7 @@ impl LinkDirection {
         }
         let entry = self.ring.pop_front()?;
         self.begun = self.begun.saturating_sub(1);
-        let in_black_hole = self.down.is_some_and(|(since, effect)| {
-            effect == Effect::BlackHole && self.end_of_transmission(&entry) > since
-        });
+        let in_black_hole = self.hole_since.is_some_and(|since| self.end_of_transmission(&entry) > since);
         let lost = entry.lost.or(in_black_hole.then_some(DropCause::Outage));
         if let Some(cause) = lost {
             self.counts.count_drop(cause);
@@ -195,27 +204,34 @@ impl LinkDirection {
 
     /// An outage begins. Packets that it throws out go to `thrown_out`.
     pub(crate) fn go_down(&mut self, effect: Effect, now: Instant, thrown_out: &mut Vec<PacketId>) {
-        self.outages += 1;
-        let since = self.down.map_or(now, |(since, _)| since);
-        let refuses = matches!(self.down, Some((_, Effect::Flush)));
-        self.down = Some((since, if refuses { Effect::Flush } else { effect }));
-        if effect == Effect::Flush {
-            for entry in self.ring.drain(..) {
-                self.counts.count_drop(DropCause::Outage);
-                thrown_out.push(entry.packet);
+        match effect {
+            Effect::BlackHole => {
+                self.holes += 1;
+                self.hole_since.get_or_insert(now);
             }
-            self.begun = 0;
-            self.free_at = now;
+            Effect::Flush => {
+                self.flushes += 1;
+                for entry in self.ring.drain(..) {
+                    self.counts.count_drop(DropCause::Outage);
+                    thrown_out.push(entry.packet);
+                }
+                self.begun = 0;
+                self.free_at = now;
+            }
         }
     }
 
-    /// The outage ends.
-    pub(crate) fn come_up(&mut self, now: Instant) {
-        self.outages -= 1;
-        if self.outages > 0 {
+    /// An outage of this effect ends.
+    pub(crate) fn come_up(&mut self, effect: Effect, now: Instant) {
+        if effect == Effect::Flush {
+            self.flushes -= 1;
             return;
         }
-        if let Some((since, Effect::BlackHole)) = self.down {
+        self.holes -= 1;
+        if self.holes > 0 {
+            return;
+        }
+        if let Some(since) = self.hole_since.take() {
             let delay = self.delay.as_nanos();
             for entry in &mut self.ring {
                 let sent = Instant::from_nanos(entry.arrival.as_nanos() - delay);
@@ -224,7 +240,6 @@ impl LinkDirection {
                 }
             }
         }
-        self.down = None;
     }
 
     pub(crate) fn count_arrival(&mut self, bytes: u32) {
@@ -269,9 +284,10 @@ mod tests {
             assert!(matches!(d.offer(PacketId(i), 1000, at(0)), Offer::Taken { .. }));
         }
         assert_eq!(d.offer(PacketId(3), 1000, at(0)), Offer::Dropped(DropCause::QueueFull));
-        // After 1 ms the first has left, so one may wait again.
-        assert!(matches!(d.offer(PacketId(4), 1000, at(1_000)), Offer::Taken { .. }));
-        assert_eq!(d.offer(PacketId(5), 1000, at(1_000)), Offer::Dropped(DropCause::QueueFull));
+        // After 1 ms the first has left, so one may wait again; not yet at that very moment.
+        assert_eq!(d.offer(PacketId(3), 1000, at(1_000)), Offer::Dropped(DropCause::QueueFull));
+        assert!(matches!(d.offer(PacketId(4), 1000, at(1_001)), Offer::Taken { .. }));
+        assert_eq!(d.offer(PacketId(5), 1000, at(1_001)), Offer::Dropped(DropCause::QueueFull));
     }
 
     #[test]
@@ -281,7 +297,7 @@ mod tests {
             d.offer(PacketId(i), 1000, at(0));
         }
         d.go_down(Effect::BlackHole, at(1_500), &mut Vec::new());
-        d.come_up(at(3_000));
+        d.come_up(Effect::BlackHole, at(3_000));
         // Packet 0 was sent before, packet 1 was on air, packet 2 fell into it, 3 and 4 come after.
         let fates: Vec<bool> = drain(&mut d).iter().map(|(_, lost)| lost.is_some()).collect();
         assert_eq!(fates, [false, true, true, false, false]);
@@ -306,7 +322,7 @@ mod tests {
         d.go_down(Effect::Flush, at(1_500), &mut thrown_out);
         assert_eq!(thrown_out, [PacketId(0), PacketId(1), PacketId(2)]);
         assert_eq!(d.offer(PacketId(7), 1000, at(1_600)), Offer::Dropped(DropCause::Outage));
-        d.come_up(at(1_900));
+        d.come_up(Effect::Flush, at(1_900));
         d.offer(PacketId(8), 1000, at(1_950));
         assert_eq!(drain(&mut d), [(8, None)]);
     }

@@ -102,8 +102,10 @@ struct NodeState {
     ip_state: IpState,
     link_news: LinkNews,
     mobile: bool,
-    /// Links of this node that are down.
+    /// Outages of this node's links under way; they may overlap.
     links_down: u32,
+    /// Outages of its registration under way.
+    ip_down: u32,
 }
 
 /// Something known beforehand.
@@ -117,10 +119,11 @@ enum Appointment {
     Deliver { node: u32, signal: Signal },
 }
 
-/// What is known beforehand, in order of time and insertion.
+/// What is known beforehand, in order of time and insertion. Silence is noticed last: whatever arrives at the very
+/// moment at which it would be bad news is still in time.
 #[derive(Debug, Default)]
 struct Agenda {
-    heap: BinaryHeap<Reverse<(Instant, u64)>>,
+    heap: BinaryHeap<Reverse<(Instant, bool, u64)>>,
     /// By insertion number; `None` once used.
     appointments: std::collections::BTreeMap<u64, Appointment>,
     inserted: u64,
@@ -128,18 +131,19 @@ struct Agenda {
 
 impl Agenda {
     fn add(&mut self, at: Instant, appointment: Appointment) {
-        self.heap.push(Reverse((at, self.inserted)));
+        let comes_last = matches!(appointment, Appointment::Silence { .. });
+        self.heap.push(Reverse((at, comes_last, self.inserted)));
         self.appointments.insert(self.inserted, appointment);
         self.inserted += 1;
     }
 
     fn next_time(&self) -> Option<Instant> {
-        self.heap.peek().map(|Reverse((at, _))| *at)
+        self.heap.peek().map(|Reverse((at, ..))| *at)
     }
 
     fn take_due(&mut self, now: Instant) -> Option<Appointment> {
         self.next_time().filter(|at| *at <= now)?;
-        let Reverse((_, number)) = self.heap.pop()?;
+        let Reverse((.., number)) = self.heap.pop()?;
         self.appointments.remove(&number)
     }
 }
@@ -563,7 +567,7 @@ impl<'a> World<'a> {
     fn end_outage(&mut self, number: u32) {
         let outage = &self.scenario.outages[number as usize];
         for side in (0..2).filter(|side| outage.directions[*side]) {
-            self.links[outage.link * 2 + side].come_up(self.now);
+            self.links[outage.link * 2 + side].come_up(outage.effect, self.now);
         }
         for end in &self.hit[number as usize] {
             let end = &mut self.ends[*end as usize];
@@ -585,8 +589,9 @@ impl<'a> World<'a> {
             }
             let kind = match outage.layer {
                 Layer::Ip => {
+                    state.ip_down = if good { state.ip_down.saturating_sub(1) } else { state.ip_down + 1 };
                     let event = if good { IpEvent::RegistrationConfirmed } else { IpEvent::AttachmentLost };
-                    state.ip_state.handle_event(event)
+                    if good && state.ip_down > 0 { None } else { state.ip_state.handle_event(event) }
                 }
                 Layer::Link => {
                     state.links_down = if good { state.links_down.saturating_sub(1) } else { state.links_down + 1 };
@@ -725,5 +730,6 @@ fn new_node(scenario: &Scenario, kind: &NodeKind) -> NodeState {
         link_news,
         mobile,
         links_down: 0,
+        ip_down: 0,
     }
 }
