@@ -36,14 +36,18 @@ proc choose {what table} {
 proc to_seconds {ns} { return [format %.17g [expr {$ns / 1e9}]] }
 proc to_ns {seconds} { return [format %.0f [expr {$seconds * 1e9}]] }
 
-# --- eras: the defaults of the program at the time (see README.md) ---
-set year_2001 {
-    Agent/TCP maxrto_ 64  Agent/TCP minrto_ 1  Agent/TCP rtxcur_init_ 6
+# --- eras: the constants of the time, and the algorithms of the time (see README.md) ---
+set early { Agent/TCP maxrto_ 64  Agent/TCP minrto_ 1  Agent/TCP rtxcur_init_ 6 }
+set b9 "$early Agent/TCP tcpTick_ 0.01 Agent/TCP rfc2988_ true  Agent/TCP singledup_ 1 Agent/TCP useHeaders_ true"
+set b8 "$early Agent/TCP tcpTick_ 0.1  Agent/TCP rfc2988_ false Agent/TCP singledup_ 0 Agent/TCP useHeaders_ false"
+set algorithms_of_2001 {
+    Agent/TCP precisionReduce_ false  Agent/TCP exitFastRetrans_ false
+    Agent/TCP bugfix_ss_ 0  Agent/TCP updated_rttvar_ false
+    Agent/TCP/Newreno newreno_changes1_ 0  Agent/TCP/Newreno partial_window_deflation_ 0
+    Agent/TCPSink SYN_immediate_ack_ false
 }
 foreach {class variable value} [choose era [list \
-    ns-2.35  {} \
-    ns-2.1b9 "$year_2001 Agent/TCP tcpTick_ 0.01 Agent/TCP rfc2988_ true  Agent/TCP singledup_ 1 Agent/TCP useHeaders_ true" \
-    ns-2.1b8 "$year_2001 Agent/TCP tcpTick_ 0.1  Agent/TCP rfc2988_ false Agent/TCP singledup_ 0 Agent/TCP useHeaders_ false" \
+    ns-2.35 {}  ns-2.1b9 $b9  ns-2.1b8 $b8  ns-2.1b8-as-released "$b8 $algorithms_of_2001" \
 ]] { $class set $variable $value }
 foreach {class variable value} $opt(set) { $class set $variable $value }
 Agent/TCP set overhead_ 0

@@ -24,10 +24,8 @@ pub struct Param {
 /// The type and range of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// A time such as `"200 ms"`, or `"for ever"`.
-    Duration,
-    /// As `Duration`, but not shorter than this.
-    DurationFrom(Duration),
+    /// A time such as `"200 ms"` from the first to the second value; up to [`Duration::MAX`] also `"for ever"`.
+    Duration(Duration, Duration),
     /// A whole number from the first to the second value.
     Integer(u64, u64),
     /// A decimal number from the first to the second value.
@@ -41,8 +39,10 @@ pub enum Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Kind::Duration => f.write_str("a time such as \"200 ms\", or \"for ever\""),
-            Kind::DurationFrom(low) => write!(f, "a time from {low} up such as \"200 ms\", or \"for ever\""),
+            Kind::Duration(low, high) if *high == Duration::MAX => {
+                write!(f, "a time such as \"200 ms\" from {low} up, or \"for ever\"")
+            }
+            Kind::Duration(low, high) => write!(f, "a time such as \"200 ms\" from {low} to {high}"),
             Kind::Integer(low, high) if *high == u64::MAX => write!(f, "a whole number from {low} up"),
             Kind::Integer(low, high) => write!(f, "a whole number from {low} to {high}"),
             Kind::Number(low, high) => write!(f, "a number from {low} to {high}"),
@@ -171,8 +171,9 @@ impl Params {
 
 fn parse(kind: Kind, text: &str) -> Option<Value> {
     match kind {
-        Kind::Duration => text.parse().ok().map(Value::Duration),
-        Kind::DurationFrom(low) => text.parse().ok().filter(|v| *v >= low).map(Value::Duration),
+        Kind::Duration(low, high) => {
+            text.parse().ok().filter(|v| (low..=high).contains(v)).map(Value::Duration)
+        }
         Kind::Integer(low, high) => {
             text.parse().ok().filter(|v| (low..=high).contains(v)).map(Value::Integer)
         }
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     const DECLARED: &[Param] = &[
-        Param { name: "wait", doc: "", kind: Kind::Duration, default: "for ever" },
+        Param { name: "wait", doc: "", kind: Kind::Duration(Duration::ZERO, Duration::MAX), default: "for ever" },
         Param { name: "tries", doc: "", kind: Kind::Integer(1, 9), default: "3" },
         Param { name: "layers", doc: "", kind: Kind::Choice(&["link", "link+ip"]), default: "link+ip" },
     ];

@@ -77,14 +77,14 @@ impl Pair {
     /// # Panics
     /// If there is no such variant or profile.
     pub fn new(profile: &str, variant: &str) -> Self {
-        Pair::with_profile(Profile::named(profile).expect("a known profile").clone(), variant)
+        Pair::with_profile(Profile::named(profile).expect("a known profile"), variant)
     }
 
     /// As [`Pair::new`], with constants of one's own.
     ///
     /// # Panics
     /// If there is no such variant.
-    pub fn with_profile(profile: Profile, variant: &str) -> Self {
+    pub fn with_profile(profile: &Profile, variant: &str) -> Self {
         let variant = Variant::named(variant).expect("a known variant");
         let config = |id, iss| Config {
             id: ConnectionId(id),

@@ -211,12 +211,15 @@ impl LinkDirection {
             }
             Effect::Flush => {
                 self.flushes += 1;
+                // As in ns-2, the transmitter stays busy until the packet on it would have left.
+                self.waiting(now);
+                let on_air = self.begun.checked_sub(1).and_then(|last| self.ring.get(last));
+                self.free_at = on_air.map_or(now, |entry| self.end_of_transmission(entry)).max(now);
                 for entry in self.ring.drain(..) {
                     self.counts.count_drop(DropCause::Outage);
                     thrown_out.push(entry.packet);
                 }
                 self.begun = 0;
-                self.free_at = now;
             }
         }
     }

@@ -50,6 +50,9 @@ pub const SPEC: Spec = Spec {
     build: |params| Box::new(IlcTcp::new(params)),
 };
 
+/// Longest delay that a parameter may ask for: longer than any user waits.
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+
 /// The parameters.
 pub const PARAMS: &[Param] = &[
     Param {
@@ -61,7 +64,7 @@ pub const PARAMS: &[Param] = &[
     Param {
         name: "notify_delay",
         doc: "Time from an event in a layer to the State Manager's hearing of it (SPEC ILC-P10).",
-        kind: Kind::Duration,
+        kind: Kind::Duration(Duration::ZERO, LONGEST_WAIT),
         default: "0 s",
     },
     Param {
@@ -86,19 +89,19 @@ pub const PARAMS: &[Param] = &[
         name: "freeze_max",
         doc: "A freeze of this length is probed with one segment and judged again (SPEC A8).",
         // With no time between probes the run would never get beyond the first.
-        kind: Kind::DurationFrom(Duration::from_millis(1)),
+        kind: Kind::Duration(Duration::from_millis(1), Duration::MAX),
         default: "for ever",
     },
     Param {
         name: "grace",
         doc: "A timeout this soon after all layers came up is taken for a loss of the outage (SPEC A2).",
-        kind: Kind::Duration,
+        kind: Kind::Duration(Duration::ZERO, LONGEST_WAIT),
         default: "0 s",
     },
     Param {
         name: "stagger",
         doc: "RESTORE of several connections is spread over this time (SPEC A6).",
-        kind: Kind::Duration,
+        kind: Kind::Duration(Duration::ZERO, LONGEST_WAIT),
         default: "0 s",
     },
     Param {

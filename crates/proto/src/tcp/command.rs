@@ -13,7 +13,7 @@ pub enum Command {
         mode: RestoreMode,
         /// The window afterwards.
         window: RestoreWindow,
-        /// Segments that may leave at once; the rest follows the ACK clock. 0: no cap.
+        /// Segments that may leave at once, until the window is full again. 0: no cap.
         max_burst: u32,
     },
     /// Stops all sending and remembers `cwnd` and `ssthresh`.
@@ -148,6 +148,7 @@ impl Connection {
         }
         if max_burst > 0 {
             self.snd.burst = max_burst;
+            self.snd.burst_cap = max_burst;
         }
         self.snd.timed = None;
         self.arm_rto_plain(now);
@@ -160,6 +161,9 @@ impl Connection {
         self.control = Control::Suspended { stored: self.snd.window, since: now };
         self.timers.rto = Instant::MAX;
         self.snd.timed = None;
+        if self.timers.user == Instant::MAX && self.snd.snd_una < self.snd.end() {
+            self.timers.user = now + self.profile.user_timeout;
+        }
     }
 
     fn resume(&mut self, now: Instant) {

@@ -15,7 +15,7 @@
 //! command). Receiving goes on as ever. The ways out of a freeze are a command, an ACK of new data and the user timeout.
 //!
 //! ## Not modelled
-//! Urgent data, the push bit, simultaneous open (a SYN that meets a SYN is answered by a reset), IP fragmentation and
+//! Urgent data, the push bit, simultaneous open (a SYN that meets a SYN is dropped), IP fragmentation and
 //! path MTU discovery. Nobody who studies recovery would notice; a general-purpose stack would.
 
 use super::cc::{self, Window};
@@ -211,6 +211,8 @@ pub struct Connection {
     pub(super) probes: u32,
     /// A reset is to be sent.
     pub(super) reset_due: bool,
+    /// A reset with this sequence number answers a segment that belongs to no connection.
+    pub(super) reset_reply: Option<SeqNumber>,
     /// Shift of the window we offer, and of the peer's.
     pub(super) rcv_scale: u8,
     pub(super) snd_scale: u8,
@@ -282,6 +284,7 @@ impl Connection {
             probe_due: false,
             probes: 0,
             reset_due: false,
+            reset_reply: None,
             rcv_scale: scale as u8,
             snd_scale: 0,
             snd_wl1: 0,
@@ -399,7 +402,7 @@ impl Connection {
 
     /// Opens a round: forgets what the last input allowed to leave.
     pub(super) fn start_round(&mut self) {
-        self.snd.burst = u32::MAX;
+        self.snd.burst = self.snd.burst_cap;
         self.snd.extra = 0;
     }
 
@@ -507,7 +510,8 @@ impl Connection {
     /// RFC 5681 §3.1: a timeout means slow start from one segment.
     pub(super) fn cut_on_timeout(&mut self, now: Instant) {
         self.snd.recover = self.snd.snd_max;
-        let again = self.profile.cut == Cut::FlightSize && self.rtt.backoff() > 0;
+        let again = self.profile.cut == Cut::FlightSize && self.snd.timed_out_at == Some(self.snd.snd_una);
+        self.snd.timed_out_at = Some(self.snd.snd_una);
         if !again {
             self.cut_ssthresh(now);
         }
@@ -562,6 +566,11 @@ impl Connection {
             && self.snd.outstanding() == 0
             && self.snd.snd_nxt < self.snd.end()
             && self.snd.snd_wnd < self.snd.mss;
+        let held = self.control != Control::Running && self.snd.snd_una < self.snd.end();
+        if held && self.timers.user == Instant::MAX {
+            // Whoever holds the data back, the application's patience is finite.
+            self.timers.user = now + self.profile.user_timeout;
+        }
         if blocked && self.timers.persist == Instant::MAX {
             let wait = self.rtt.rto().max(PERSIST_MIN).saturating_mul(1 << self.probes.min(6));
             self.timers.persist = now + wait.min(PERSIST_MAX);

@@ -59,7 +59,7 @@ impl Connection {
     /// LISTEN: only a SYN counts.
     pub(super) fn handle_listen<H: Hooks + ?Sized>(&mut self, segment: &Segment, now: Instant, hooks: &mut H) {
         if segment.flags != Flags::SYN {
-            self.stats.refused += 1;
+            self.refuse_with_reset(segment);
             return;
         }
         self.take_peer_syn(segment);
@@ -71,7 +71,7 @@ impl Connection {
     pub(super) fn handle_syn_sent<H: Hooks + ?Sized>(&mut self, segment: &Segment, now: Instant, hooks: &mut H) {
         let acks_syn = segment.flags.contains(Flags::ACK) && segment.ack == self.iss.add(1);
         if !acks_syn {
-            self.stats.refused += 1;
+            self.refuse_with_reset(segment);
             return;
         }
         if segment.flags.contains(Flags::RST) {

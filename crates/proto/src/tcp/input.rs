@@ -39,6 +39,10 @@ impl Connection {
                 let end = start + segment.sequence_length();
                 let when = self.rcv.acknowledge_refused(end, timer, now);
                 self.owe_ack(when);
+                // A closed window refuses data, not the acknowledgement that comes with it (RFC 9293 §3.10.7.4).
+                if start == self.rcv.rcv_nxt && segment.flags.contains(Flags::ACK) && segment.len > 0 {
+                    self.handle_ack(segment, start, now, hooks);
+                }
                 if segment.flags.contains(Flags::FIN) && self.state == State::TimeWait {
                     self.fin_received(now, hooks);
                 }
@@ -54,9 +58,13 @@ impl Connection {
             }
             return;
         }
-        if segment.flags.contains(Flags::SYN) || !segment.flags.contains(Flags::ACK) {
+        if segment.flags.contains(Flags::SYN) {
             self.refuse();
             self.acks_due = self.acks_due.max(1);
+            return;
+        }
+        if !segment.flags.contains(Flags::ACK) {
+            self.refuse();
             return;
         }
         if !self.handle_ack(segment, start, now, hooks) {
@@ -87,9 +95,23 @@ impl Connection {
         self.stats.refused += 1;
     }
 
+    /// Refuses a segment whose acknowledgement belongs to no connection of ours: the peer is told by a reset with the
+    /// number that it will believe (RFC 9293 §3.10.7.2–3.10.7.4).
+    pub(super) fn refuse_with_reset(&mut self, segment: &Segment) {
+        self.refuse();
+        if segment.flags.contains(Flags::ACK) && !segment.flags.contains(Flags::RST) {
+            self.reset_reply = Some(segment.ack);
+        }
+    }
+
     /// The acknowledgement field. `false`: the rest of the segment does not count either.
     fn handle_ack<H: Hooks + ?Sized>(&mut self, segment: &Segment, start: u64, now: Instant, hooks: &mut H) -> bool {
-        let Some(ack) = segment.ack.unwrap_near(self.snd.snd_una, self.iss) else {
+        let ack = segment.ack.unwrap_near(self.snd.snd_una, self.iss);
+        if self.state == State::SynReceived && ack != Some(1) {
+            self.refuse_with_reset(segment);
+            return false;
+        }
+        let Some(ack) = ack else {
             self.refuse();
             return false;
         };
@@ -99,10 +121,6 @@ impl Connection {
             return false;
         }
         if self.state == State::SynReceived {
-            if ack == 0 {
-                self.refuse();
-                return false;
-            }
             self.complete_handshake(segment, now, hooks);
             self.change_state(State::Established, now, hooks);
         }
@@ -177,13 +195,15 @@ impl Connection {
         }
         let acked_segments = (ack - self.snd.snd_una) as f64 / self.snd.mss as f64;
         match self.recovery.on_new_ack(&mut self.snd, ack) {
-            NewAck::Full => {
+            NewAck::Full { grow } => {
                 self.snd.dupacks = 0;
                 self.snd.extra_bytes = 0;
                 self.advance(ack);
                 self.take_rtt_sample(segment, ack, now, hooks);
                 self.arm_after_ack(now, hooks);
-                self.cc.on_ack(&mut self.snd.window, acked_segments, now);
+                if grow {
+                    self.cc.on_ack(&mut self.snd.window, acked_segments, now);
+                }
             }
             NewAck::Partial { restart_timer } => {
                 self.advance(ack);
@@ -198,7 +218,7 @@ impl Connection {
                 self.snd.resend(1);
             }
         }
-        self.snd.burst = self.recovery.burst_limit(&self.snd);
+        self.snd.burst = self.recovery.burst_limit(&self.snd).min(self.snd.burst_cap);
         let (window, rto) = (self.snd.window, self.rtt.rto());
         self.emit(|| Event::AckReceived { ack, cwnd: window.cwnd, ssthresh: window.ssthresh, rto });
         if self.snd.fin_queued && ack == self.snd.end() {
@@ -253,7 +273,7 @@ impl Connection {
             let entered = self.snd.dupacks == DUP_THRESH && self.enter_recovery(now, hooks);
             self.recovery.on_further_dup_ack(&mut self.snd, entered);
         }
-        self.snd.burst = self.recovery.burst_limit(&self.snd);
+        self.snd.burst = self.recovery.burst_limit(&self.snd).min(self.snd.burst_cap);
     }
 
     /// The third duplicate ACK: says whether recovery starts.

@@ -15,6 +15,9 @@ impl Connection {
             self.reset_due = false;
             return Some(self.bare_segment(self.snd.snd_max, Flags::RST | Flags::ACK, now));
         }
+        if let Some(seq) = self.reset_reply.take() {
+            return Some(Segment { seq, flags: Flags::RST, ..Segment::default() });
+        }
         if self.syn_due {
             return Some(self.syn_segment(now, hooks));
         }
@@ -32,6 +35,10 @@ impl Connection {
         }
         if self.snd.outstanding() == 0 {
             self.arm_persist(now);
+        }
+        if self.snd.burst > 0 && self.control == Control::Running {
+            // The window is full, or everything is sent: the burst after a restore is over.
+            self.snd.burst_cap = u32::MAX;
         }
         None
     }
@@ -92,7 +99,12 @@ impl Connection {
         self.probe_due = false;
         if self.snd.snd_wnd > 0 {
             self.snd.force_small = true;
-            return self.next_data(now, hooks);
+            let segment = self.next_data(now, hooks);
+            if segment.is_none() {
+                self.snd.force_small = false;
+                self.arm_persist(now);
+            }
+            return segment;
         }
         self.probes += 1;
         self.arm_persist(now);

@@ -14,8 +14,11 @@ pub const DUP_THRESH: u32 = 3;
 /// What an ACK of new data means to the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewAck {
-    /// Ordinary progress, or the end of recovery: the window may grow.
-    Full,
+    /// Ordinary progress, or the end of recovery.
+    Full {
+        /// Whether congestion control opens the window for it.
+        grow: bool,
+    },
     /// Progress inside recovery: the next hole is sent again and recovery goes on.
     Partial {
         /// Whether the retransmission timer restarts.

@@ -49,6 +49,10 @@ pub struct Sender {
     pub(super) force_small: bool,
     /// Segments that may still leave in this round.
     pub(super) burst: u32,
+    /// What `burst` starts from in each round, until the window has been filled once.
+    pub(super) burst_cap: u32,
+    /// `snd_una` when the retransmission timer last expired: its next expiry there is a repetition (RFC 5681 §3.1).
+    pub(super) timed_out_at: Option<u64>,
     pub(super) nagle: bool,
 }
 
@@ -120,6 +124,8 @@ impl Sender {
             extra_bytes: 0,
             force_small: false,
             burst: u32::MAX,
+            burst_cap: u32::MAX,
+            timed_out_at: None,
             nagle,
         }
     }

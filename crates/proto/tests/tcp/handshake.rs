@@ -42,7 +42,8 @@ fn a_lost_syn_is_sent_again_with_doubled_timeouts() {
     let mut pair = Pair::new("rfc", "new-reno");
     pair.set_fate(|by, count, _, _| (by == End::Server || count >= 3).then_some(Duration::ZERO));
     pair.run_until(at(20_000));
-    let syns: Vec<_> = pair.wire.iter().filter(|s| s.segment.flags == Flags::SYN).map(|s| millis(s.at)).collect();
+    let syns: Vec<_> =
+        pair.wire.iter().filter(|s| s.segment.flags == Flags::SYN).map(|s| millis(s.at)).collect();
     assert_eq!(syns, [0, 1_000, 3_000, 7_000]);
     assert_eq!(pair.client.state(), State::Established);
 }
@@ -143,7 +144,8 @@ fn a_syn_ack_for_another_syn_does_not_open() {
 
 #[test]
 fn a_syn_that_nobody_answers_ends_by_the_user_timeout() {
-    let mut pair = Pair::with_profile(Profile { user_timeout: Duration::from_secs(20), ..rfc() }, "new-reno");
+    let mut pair =
+        Pair::with_profile(&Profile { user_timeout: Duration::from_secs(20), ..rfc() }, "new-reno");
     pair.set_fate(|_, _, _, _| None);
     pair.run_until(at(60_000));
     assert_eq!(pair.client.end_reason(), Some(EndReason::UserTimeout));
@@ -189,7 +191,7 @@ fn without_the_scale_option_windows_are_taken_as_they_stand() {
 
 #[test]
 fn the_window_of_a_syn_is_never_scaled_and_later_ones_are() {
-    let mut pair = Pair::with_profile(Profile { window: 1_000, ..plain() }, "reno");
+    let mut pair = Pair::with_profile(&Profile { window: 1_000, ..plain() }, "reno");
     pair.client.write(1);
     pair.run_until(at(25));
     assert_eq!(pair.client.sender().snd_wnd, 65_535);

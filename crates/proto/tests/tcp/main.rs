@@ -6,6 +6,7 @@
 mod close;
 mod handshake;
 mod hostile;
+mod policy;
 mod recovery;
 mod round_trip;
 mod transfer;
@@ -49,7 +50,7 @@ fn plain() -> Profile {
 
 /// A pair whose server does not read by itself.
 fn pair_with_slow_reader(profile: &Profile) -> Pair {
-    let mut pair = Pair::with_profile(profile.clone(), "new-reno");
+    let mut pair = Pair::with_profile(profile, "new-reno");
     pair.server = Connection::listen(Config {
         id: ConnectionId(2),
         profile: profile.clone(),
@@ -121,6 +122,14 @@ impl Solo {
     }
 
     fn connecting(profile: &Profile, variant: &str) -> Self {
+        Solo::made_by(Connection::connect, profile, variant)
+    }
+
+    fn listening(profile: &Profile, variant: &str) -> Self {
+        Solo::made_by(Connection::listen, profile, variant)
+    }
+
+    fn made_by(make: fn(Config) -> Connection, profile: &Profile, variant: &str) -> Self {
         let config = Config {
             id: ConnectionId(7),
             profile: profile.clone(),
@@ -128,7 +137,7 @@ impl Solo {
             iss: SeqNumber(u32::MAX - 2_500),
             auto_read: true,
         };
-        let mut connection = Connection::connect(config);
+        let mut connection = make(config);
         connection.enable_trace();
         let offered = 60.min(65_535 / u64::from(profile.mss));
         Solo { connection, now: Instant::ZERO, offered, peer_nxt: 0, peer_iss: SeqNumber(u32::MAX - 700) }

@@ -43,6 +43,7 @@ impl Recovery for NewReno {
     fn on_new_ack(&mut self, sender: &mut Sender, ack: u64) -> NewAck {
         let mss = sender.mss;
         if ack >= sender.recover || sender.last_cut != LastCut::DupAcks {
+            let mut grow = true;
             if sender.inflation > 0 {
                 sender.inflation = 0;
                 if sender.last_cut == LastCut::DupAcks {
@@ -51,10 +52,11 @@ impl Recovery for NewReno {
                 if self.rules.full_ack_by_flight {
                     let flight = sender.snd_max.saturating_sub(ack) as f64 / mss as f64;
                     sender.window.cwnd = sender.window.ssthresh.min(flight.max(1.0) + 1.0);
+                    grow = false;
                 }
             }
             self.partial_seen = false;
-            return NewAck::Full;
+            return NewAck::Full { grow };
         }
         let acked_segments = (ack - sender.snd_una).div_ceil(mss);
         if self.rules.deflate {

@@ -44,7 +44,7 @@ impl Recovery for Reno {
             sender.last_cut = LastCut::Recovered;
         }
         sender.inflation = 0;
-        NewAck::Full
+        NewAck::Full { grow: true }
     }
 
     fn on_timeout(&mut self, sender: &mut Sender) {

@@ -34,7 +34,7 @@ impl Recovery for Tahoe {
     fn on_further_dup_ack(&mut self, _sender: &mut Sender, _entered: bool) {}
 
     fn on_new_ack(&mut self, _sender: &mut Sender, _ack: u64) -> NewAck {
-        NewAck::Full
+        NewAck::Full { grow: true }
     }
 
     fn on_timeout(&mut self, _sender: &mut Sender) {}

@@ -1,0 +1,59 @@
+#!/bin/sh
+# Runs the same work in Segue and in ns-2, in turn, and prints the median times and their ratio.
+# Usage: bench/run.sh [RUNS]   (default 5; SEGUE may name the binary)
+set -eu
+cd "$(dirname "$0")/.."
+runs=${1:-5}
+segue=${SEGUE:-target/release/segue}
+[ -x "$segue" ] || { echo "bench: $segue is missing; run: cargo build --release" >&2; exit 2; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Seconds that a command takes; its output goes to the file named first.
+seconds() {
+    out=$1; shift
+    start=$(date +%s%N)
+    "$@" > "$out"
+    end=$(date +%s%N)
+    awk -v a="$start" -v b="$end" 'BEGIN { printf "%.4f\n", (b - a) / 1e9 }'
+}
+median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print (NR % 2) ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+ns2_version() { dpkg-query -W -f '${Version}' ns2 2>/dev/null || echo unknown; }
+
+echo "machine: $(nproc) cores, $(uname -sm); runs: $runs, alternating; times are wall-clock medians in seconds"
+echo "segue: $("$segue" --version)"
+if command -v ns >/dev/null 2>&1; then
+    have_ns2=1; echo "ns-2: $(ns2_version)"
+else
+    have_ns2=0; echo "ns-2: MISSING (Debian package ns2); its columns are empty"
+fi
+echo
+echo "work,segue_s,ns2_s,ns2/segue,segue_segments,ns2_segments,segue_retransmissions,ns2_retransmissions,segue_timeouts,ns2_timeouts,segue_drops,ns2_drops"
+for work_name in wired-bulk; do
+    : > "$work/segue"; : > "$work/ns2"
+    i=0
+    while [ "$i" -lt "$runs" ]; do
+        seconds "$work/segue.out" "$segue" run "bench/$work_name.toml" --format csv --quiet --links >> "$work/segue"
+        if [ "$have_ns2" = 1 ]; then seconds "$work/ns2.out" ns "bench/$work_name.tcl" >> "$work/ns2"; fi
+        i=$((i + 1))
+    done
+    # The flow table comes first; the link table follows its own heading.
+    ours=$(awk -F, '$1 == "flow" { for (i = 1; i <= NF; i++) c[$i] = i; flows = 1; next }
+                    $1 == "from" { for (i = 1; i <= NF; i++) d[$i] = i; flows = 0; next }
+                    NF < 2 { next }
+                    flows { s += $c["segments"]; r += $c["retransmissions"]; t += $c["timeouts"]; next }
+                    { q += $d["dropped_queue"] }
+                    END { print s, r, t, q }' "$work/segue.out")
+    a=$(median "$work/segue")
+    if [ "$have_ns2" = 1 ]; then
+        b=$(median "$work/ns2")
+        # ns-2 counts the SYN as a data packet.
+        theirs=$(awk '{ print $2 - 1, $3, $4, $5 }' "$work/ns2.out")
+    else
+        b=""; theirs=""
+    fi
+    echo "$work_name $a ${b:--} $ours ${theirs:-- - - -}" | awk '{
+        ratio = ($3 == "-") ? "" : sprintf("%.2f", $3 / $2)
+        if ($3 == "-") $3 = $8 = $9 = $10 = $11 = ""
+        printf "%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n", $1, $2, $3, ratio, $4, $8, $5, $9, $6, $10, $7, $11 }'
+done

@@ -1,0 +1,38 @@
+//! The per-packet path does not allocate: a run twice as long allocates not once more.
+
+use std::alloc::System;
+
+use segue_sim::Scenario;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+#[test]
+fn a_longer_run_allocates_nothing_more() {
+    let allocations = |seconds: u32| {
+        let text = SCENARIO.replace("DURATION", &seconds.to_string());
+        let scenario = Scenario::from_toml("allocations", &text).expect("a valid scenario");
+        let region = Region::new(ALLOCATOR);
+        let results = segue_sim::run(&scenario, 1);
+        let counted = region.change();
+        (counted.allocations + counted.reallocations, results.flows[0].stats.data_segments)
+    };
+    // The first run pays for what the test harness allocates lazily.
+    allocations(20);
+    let ((short, few), (long, many)) = (allocations(20), allocations(40));
+    assert!(many > few + 5_000, "{few} and {many} segments");
+    assert_eq!(short, long, "allocations in 20 s and in 40 s");
+}
+
+const SCENARIO: &str = r#"
+duration = "DURATION s"
+tcp = { profile = "ns-2.35", window = 64 }
+hosts = { a = {}, b = {} }
+routers = { r = {} }
+links = [
+    { between = ["a", "r"], rate = "100 Mb/s", delay = "1 ms" },
+    { between = ["r", "b"], rate = "10 Mb/s", delay = "20 ms", queue = 20, loss = { model = "bernoulli", p = 0.001 } },
+]
+flows = [{ from = "a", to = "b" }, { from = "b", to = "a" }]
+"#;
