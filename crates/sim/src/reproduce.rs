@@ -105,8 +105,7 @@ pub fn reproduce(key: &str, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<
     let done = AtomicUsize::new(0);
     progress(0, total);
     let count = || progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
-    let measured: Vec<experiment::Measured> =
-        prepared.into_iter().map(|table| table.run(&count)).collect();
+    let measured: Vec<experiment::Measured> = prepared.into_iter().map(|table| table.run(&count)).collect();
     let criteria = plan
         .criteria
         .into_iter()
@@ -119,10 +118,8 @@ pub fn reproduce(key: &str, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<
 
 fn plan(key: &str) -> Result<Plan, ReproduceError> {
     let file = format!("{key}/criteria.toml");
-    let text = read(&file).map_err(|_| ReproduceError::Unknown {
-        found: key.to_owned(),
-        allowed: paper_keys().join(", "),
-    })?;
+    let text = read(&file)
+        .map_err(|_| ReproduceError::Unknown { found: key.to_owned(), allowed: paper_keys().join(", ") })?;
     toml::from_str(&text).map_err(|e| ReproduceError::File { file, message: e.to_string() })
 }
 

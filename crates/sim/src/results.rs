@@ -136,8 +136,23 @@ impl Results {
     /// The flows as a table.
     pub fn flow_table(&self) -> Table {
         let columns = [
-            "flow", "from", "to", "scheme", "tcp", "start_s", "finish_s", "acked_bytes", "goodput_kbps", "segments",
-            "retransmissions", "timeouts", "fast_retransmits", "freezes", "idle_s", "longest_idle_s", "state",
+            "flow",
+            "from",
+            "to",
+            "scheme",
+            "tcp",
+            "start_s",
+            "finish_s",
+            "acked_bytes",
+            "goodput_kbps",
+            "segments",
+            "retransmissions",
+            "timeouts",
+            "fast_retransmits",
+            "freezes",
+            "idle_s",
+            "longest_idle_s",
+            "state",
         ];
         let row = |flow: &FlowSummary| {
             let state = flow.end.map_or(flow.state.name(), EndReason::name);
@@ -171,8 +186,16 @@ impl Results {
 
     /// The link directions as a table.
     pub fn link_table(&self, scenario: &Scenario) -> Table {
-        let columns =
-            ["from", "to", "offered", "arrived", "arrived_bytes", "dropped_queue", "dropped_loss", "dropped_outage"];
+        let columns = [
+            "from",
+            "to",
+            "offered",
+            "arrived",
+            "arrived_bytes",
+            "dropped_queue",
+            "dropped_loss",
+            "dropped_outage",
+        ];
         let row = |(index, summary): (usize, &LinkSummary)| {
             let (from, to) = link_ends(scenario, index);
             let c = summary.counts;
@@ -260,12 +283,9 @@ impl Fields {
             Event::StateChanged { from, to } => {
                 Fields { detail: format!("{} to {}", from.name(), to.name()), ..none }
             }
-            Event::SegmentSent { start, len, retransmission } => Fields {
-                start: Some(start),
-                len: Some(len),
-                retransmission: Some(retransmission),
-                ..none
-            },
+            Event::SegmentSent { start, len, retransmission } => {
+                Fields { start: Some(start), len: Some(len), retransmission: Some(retransmission), ..none }
+            }
             Event::AckSent { ack } => Fields { ack: Some(ack), ..none },
             Event::AckReceived { ack, cwnd, ssthresh, rto } => Fields {
                 ack: Some(ack),

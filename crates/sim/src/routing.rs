@@ -67,7 +67,9 @@ impl Routes {
             Node::Core { index, next } => match &self.nodes[to as usize] {
                 Node::Core { index: to_index, .. } => next[*to_index as usize],
                 Node::Leaf { neighbour, .. } => match self.nodes.get(*neighbour as usize) {
-                    Some(Node::Core { index: anchor, .. }) if anchor == index => self.last_direction[to as usize],
+                    Some(Node::Core { index: anchor, .. }) if anchor == index => {
+                        self.last_direction[to as usize]
+                    }
                     Some(Node::Core { index: anchor, .. }) => next[*anchor as usize],
                     _ => NO_WAY,
                 },

@@ -103,7 +103,10 @@ mod tests {
     fn csv_quotes_only_what_must_be_quoted() {
         let table = Table {
             columns: vec!["name".into(), "value_s".into()],
-            rows: vec![vec![Cell::Text("a, \"b\"".into()), Cell::Number(1.23456, 2)], vec![Cell::Empty, Cell::Integer(7)]],
+            rows: vec![
+                vec![Cell::Text("a, \"b\"".into()), Cell::Number(1.23456, 2)],
+                vec![Cell::Empty, Cell::Integer(7)],
+            ],
             ..Table::default()
         };
         assert_eq!(table.csv(), "name,value_s\n\"a, \"\"b\"\"\",1.23\n,7\n");

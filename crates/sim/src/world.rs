@@ -17,7 +17,7 @@ use segue_proto::link_state::{LinkStateDetector, Thresholds};
 use segue_proto::rng::Streams;
 use segue_proto::schemes::{Action, Scheme, none};
 use segue_proto::signal::{Scope, Signal, SignalKind, Source};
-use segue_proto::tcp::{Config, Connection, ConnectionId, NoHooks, Segment, SeqNumber};
+use segue_proto::tcp::{Config, Connection, ConnectionId, NoHooks, Segment, SeqNumber, State};
 use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::{DropCause, Event};
 
@@ -27,6 +27,7 @@ use crate::loss::LossProcess;
 use crate::outage::{Layer, OutageProcess};
 use crate::results::{EndSummary, LinkSummary, Observer, Place, Results};
 use crate::routing::{Exit, Routes};
+use crate::scenario::check::check;
 use crate::scenario::{LinkNews, NodeKind, Scenario};
 
 /// Names a packet under way.
@@ -85,6 +86,8 @@ struct FlowEnd {
     opened: bool,
     /// When all data was acknowledged.
     finished: Option<Instant>,
+    /// Nothing more is expected of the flow.
+    done: bool,
     /// End of the last outage, if nothing has been sent since.
     outage_ended: Option<Instant>,
     /// Silence after outages, summed, and the longest.
@@ -173,7 +176,14 @@ pub struct World<'a> {
 
 impl<'a> World<'a> {
     /// The world of `scenario` at time zero.
+    ///
+    /// # Panics
+    /// If the scenario was built in code and breaks a rule of [`check`](crate::scenario::check::check); what is read
+    /// from a file has passed it.
     pub fn new(scenario: &'a Scenario, seed: u64) -> Self {
+        if let Err(broken) = check(scenario) {
+            panic!("a scenario that breaks a rule: {broken}");
+        }
         let streams = Streams::new(seed);
         let mut world = World {
             scenario,
@@ -248,6 +258,7 @@ impl<'a> World<'a> {
                     pending: Instant::MAX,
                     opened: !is_sender,
                     finished: None,
+                    done: false,
                     outage_ended: None,
                     idle: Duration::ZERO,
                     longest_idle: Duration::ZERO,
@@ -434,24 +445,36 @@ impl<'a> World<'a> {
         if self.nodes[node as usize].scheme.is_some() {
             self.carry_out_actions(node);
         }
-        let flow_end = &mut self.ends[end as usize];
-        let over = flow_end.connection.end_reason().is_some();
-        if flow_end.finished.is_none()
-            && end.is_multiple_of(2)
-            && flow_end.opened
-            && (flow_end.connection.all_acknowledged() || over)
-        {
-            flow_end.finished = Some(self.now);
-            self.unfinished -= 1;
-        }
-        // The application on the far side closes when it has read everything.
-        if !end.is_multiple_of(2) && flow_end.connection.receiver().at_end() {
-            flow_end.connection.close();
+        self.note_progress(end & !1);
+        if !end.is_multiple_of(2) && self.ends[end as usize].connection.receiver().at_end() {
+            // The application on the far side closes when it has read everything.
+            self.ends[end as usize].connection.close();
             self.transmit(end);
         }
         self.schedule_connection(end);
         if self.observer.is_some() {
             self.observe_connection(end);
+        }
+    }
+
+    /// Notes when the data of the sending end is acknowledged, and when nothing more is to be expected of its flow: it
+    /// is closed, or all is acknowledged and the peer has given up and will never close.
+    fn note_progress(&mut self, sender: u32) {
+        let peer_over = self.ends[sender as usize + 1].connection.end_reason().is_some();
+        let flow_end = &mut self.ends[sender as usize];
+        let connection = &flow_end.connection;
+        if flow_end.done || !flow_end.opened {
+            return;
+        }
+        let over = connection.end_reason().is_some();
+        if flow_end.finished.is_none() && (connection.all_acknowledged() || over) {
+            flow_end.finished = Some(self.now);
+        }
+        let closed =
+            over || peer_over || connection.state() == State::TimeWait || !connection.profile().close;
+        if flow_end.finished.is_some() && closed {
+            flow_end.done = true;
+            self.unfinished -= 1;
         }
     }
 
@@ -594,7 +617,8 @@ impl<'a> World<'a> {
                     if good && state.ip_down > 0 { None } else { state.ip_state.handle_event(event) }
                 }
                 Layer::Link => {
-                    state.links_down = if good { state.links_down.saturating_sub(1) } else { state.links_down + 1 };
+                    state.links_down =
+                        if good { state.links_down.saturating_sub(1) } else { state.links_down + 1 };
                     match state.link_news {
                         LinkNews::AtOnce => state.link_state.handle_evidence(state.links_down == 0),
                         LinkNews::Beacons { .. } => None,
@@ -705,7 +729,8 @@ pub(crate) fn first_unreachable_flow(scenario: &Scenario) -> Option<usize> {
     let routes = Routes::new(&exits, &forwards);
     scenario.flows.iter().position(|flow| {
         let (from, to) = (flow.from as u32, flow.to as u32);
-        !(routes.is_reachable(from, to, &exits, &forwards) && routes.is_reachable(to, from, &exits, &forwards))
+        !(routes.is_reachable(from, to, &exits, &forwards)
+            && routes.is_reachable(to, from, &exits, &forwards))
     })
 }
 

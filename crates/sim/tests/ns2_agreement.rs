@@ -118,11 +118,23 @@ fn scenario(case: &Row, expected: &Row) -> Scenario {
         seed: 1,
         nodes: nodes(),
         links: vec![
-            Link { ends: [0, 1], directions: [direction(case, "access", 1 << 20, &[]), direction(case, "access", 1 << 20, &[])], cost: 1 },
+            Link {
+                ends: [0, 1],
+                directions: [
+                    direction(case, "access", 1 << 20, &[]),
+                    direction(case, "access", 1 << 20, &[]),
+                ],
+                cost: 1,
+            },
             Link {
                 ends: [1, 2],
                 directions: [
-                    direction(case, "bottleneck", integer(case, "queue_limit") as usize, &list(case, "drop_data")),
+                    direction(
+                        case,
+                        "bottleneck",
+                        integer(case, "queue_limit") as usize,
+                        &list(case, "drop_data"),
+                    ),
                     direction(case, "bottleneck", 1 << 20, &list(case, "drop_ack")),
                 ],
                 cost: 1,

@@ -118,7 +118,8 @@ fn table<'a>(tables: &'a [Measured], id: &str) -> Result<&'a Measured, String> {
 }
 
 fn pick(table: &Measured, series: &Series, column: Option<&[Option<f64>]>) -> Result<Points, String> {
-    let column = column.ok_or_else(|| format!("table \"{}\" has no column \"{}\"", series.table, series.column))?;
+    let column =
+        column.ok_or_else(|| format!("table \"{}\" has no column \"{}\"", series.table, series.column))?;
     let chosen = table
         .rows()
         .iter()
@@ -166,7 +167,8 @@ impl Check {
             Check::Line { series, slope, residual } => {
                 let points = measured(tables, series)?;
                 let (found, worst) = fit_line(&points);
-                let holds = inside(found, Some(slope[0]), Some(slope[1])) && residual.is_none_or(|r| worst <= r);
+                let holds =
+                    inside(found, Some(slope[0]), Some(slope[1])) && residual.is_none_or(|r| worst <= r);
                 let limit = residual.map_or_else(String::new, |r| format!(", residual at most {r}"));
                 finding(
                     holds,
@@ -253,7 +255,8 @@ fn near_printed(
         let (ours, theirs) = (measured(tables, series)?, printed(tables, series)?);
         for (our, their) in ours.values.iter().zip(&theirs.values) {
             let off = our - their;
-            let limit = seconds.unwrap_or(f64::INFINITY).min(percent.map_or(f64::INFINITY, |p| their * p / 100.0));
+            let limit =
+                seconds.unwrap_or(f64::INFINITY).min(percent.map_or(f64::INFINITY, |p| their * p / 100.0));
             good += usize::from(off.abs() <= limit);
             count += 1;
             differences.push(off);
@@ -316,7 +319,10 @@ impl Points {
     /// Smallest value − (base + per_row · row); NaN counts as a broken bound.
     fn margin_over(&self, base: f64, per_row: f64) -> f64 {
         let margins = self.rows.iter().zip(&self.values).map(|(row, value)| value - (base + per_row * row));
-        margins.fold(f64::INFINITY, |least, margin| if margin.is_nan() { f64::NEG_INFINITY } else { least.min(margin) })
+        margins.fold(
+            f64::INFINITY,
+            |least, margin| if margin.is_nan() { f64::NEG_INFINITY } else { least.min(margin) },
+        )
     }
 }
 

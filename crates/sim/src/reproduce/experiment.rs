@@ -184,9 +184,13 @@ impl Prepared<'_> {
             columns.iter().enumerate().map(|(c, column)| (column.name.clone(), column_values(c))).collect();
         for gain in &self.experiment.gains {
             let find = |name: &str| {
-                measured.iter().find(|(n, _)| n == name).map_or(vec![None; self.rows.len()], |(_, v)| v.clone())
+                measured
+                    .iter()
+                    .find(|(n, _)| n == name)
+                    .map_or(vec![None; self.rows.len()], |(_, v)| v.clone())
             };
-            let percent = |(of, against): (Option<f64>, Option<f64>)| Some(100.0 * (against? - of?) / against?);
+            let percent =
+                |(of, against): (Option<f64>, Option<f64>)| Some(100.0 * (against? - of?) / against?);
             let column = find(&gain.of).into_iter().zip(find(&gain.against)).map(percent).collect();
             measured.push((gain.name.clone(), column));
         }
@@ -267,7 +271,8 @@ impl Measured {
             .iter()
             .enumerate()
             .map(|(i, row)| {
-                let label = Cell::Text(row.to_string());
+                let decimals = row.to_string().split_once('.').map_or(0, |(_, fraction)| fraction.len());
+                let label = Cell::Number(*row, decimals);
                 std::iter::once(label).chain(series.iter().map(|s| Cell::number(s[i], 2))).collect()
             })
             .collect();

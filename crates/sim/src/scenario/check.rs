@@ -92,7 +92,11 @@ fn check_links(scenario: &Scenario) -> Check {
         let key = format!("links[{i}]");
         let name = |side: usize| &scenario.nodes[link.ends[side]].name;
         let [a, b] = link.ends;
-        require(a != b, format!("{key}.between"), format!("a link from \"{}\" to itself; allowed: two nodes", name(0)))?;
+        require(
+            a != b,
+            format!("{key}.between"),
+            format!("a link from \"{}\" to itself; allowed: two nodes", name(0)),
+        )?;
         require(
             seen.insert((a.min(b), a.max(b))),
             format!("{key}.between"),
@@ -107,7 +111,11 @@ fn check_links(scenario: &Scenario) -> Check {
 
 fn check_direction(key: &str, direction: &Direction) -> Check {
     let hour = Duration::from_secs(3600);
-    require(direction.delay <= hour, format!("{key}.delay"), format!("found {}; allowed: up to 1 h", direction.delay))?;
+    require(
+        direction.delay <= hour,
+        format!("{key}.delay"),
+        format!("found {}; allowed: up to 1 h", direction.delay),
+    )?;
     let probability = |name: &str, p: f64| {
         let key = format!("{key}.loss.{name}");
         require((0.0..=1.0).contains(&p), key, format!("found {p}; allowed: 0 to 1"))
@@ -125,7 +133,9 @@ fn check_direction(key: &str, direction: &Direction) -> Check {
             let key = format!("{key}.loss.packets");
             let allowed = "allowed: each number once, ascending";
             match packets.windows(2).find(|pair| pair[0] >= pair[1]) {
-                Some(pair) => Err(CheckError::new(key, format!("found {} after {}; {allowed}", pair[1], pair[0]))),
+                Some(pair) => {
+                    Err(CheckError::new(key, format!("found {} after {}; {allowed}", pair[1], pair[0])))
+                }
                 None => Ok(()),
             }
         }
@@ -158,7 +168,11 @@ fn check_flow(key: &str, flow: &Flow, scenario: &Scenario) -> Check {
         require(is_host, format!("{key}.{end}"), format!("\"{}\" is a router; allowed: a host", node.name))?;
     }
     let name = &scenario.nodes[flow.from].name;
-    require(flow.from != flow.to, format!("{key}.to"), format!("a flow from \"{name}\" to itself; allowed: two hosts"))?;
+    require(
+        flow.from != flow.to,
+        format!("{key}.to"),
+        format!("a flow from \"{name}\" to itself; allowed: two hosts"),
+    )?;
     let end = Instant::ZERO + scenario.duration;
     let message = format!("found {}, after the end of the run; allowed: before {end}", flow.start);
     require(flow.start < end, format!("{key}.start"), message)?;
@@ -194,14 +208,19 @@ fn check_profile(flow_key: &str, p: &Profile) -> Check {
     require(p.clock_phase < p.tick, key("clock_phase"), message)?;
     let message = format!("found {}; allowed: up to max_rto of {}", p.min_rto, p.max_rto);
     require(p.min_rto <= p.max_rto, key("min_rto"), message)?;
-    let message = format!("found {}; allowed: more than 0 s and at most max_rto of {}", p.initial_rto, p.max_rto);
+    let message =
+        format!("found {}; allowed: more than 0 s and at most max_rto of {}", p.initial_rto, p.max_rto);
     require(p.initial_rto > Duration::ZERO && p.initial_rto <= p.max_rto, key("initial_rto"), message)?;
     // RFC 1122 §4.2.3.2: an ACK must not be delayed by more than 0.5 s.
     let half = Duration::from_millis(500);
     let delayed = p.delayed_ack.unwrap_or(half);
     let message = format!("found {delayed}; allowed: more than 0 s and at most 0.5 s, or \"off\"");
     require(delayed > Duration::ZERO && delayed <= half, key("delayed_ack"), message)?;
-    require(p.user_timeout > Duration::ZERO, key("user_timeout"), "found 0 s; allowed: more than 0 s, or \"off\"")
+    require(
+        p.user_timeout > Duration::ZERO,
+        key("user_timeout"),
+        "found 0 s; allowed: more than 0 s, or \"off\"",
+    )
 }
 
 fn check_outage(key: &str, outage: &Outage, scenario: &Scenario) -> Check {

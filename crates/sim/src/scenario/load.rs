@@ -123,7 +123,8 @@ impl Sources {
 
     /// A constant of a flow's TCP may stand in the flow or in `[tcp]`: the key under which it was written.
     fn where_written(&self, key: &str) -> String {
-        let Some((flow, constant)) = key.split_once(".tcp.").filter(|(flow, _)| flow.starts_with("flows[")) else {
+        let Some((flow, constant)) = key.split_once(".tcp.").filter(|(flow, _)| flow.starts_with("flows["))
+        else {
             return key.to_owned();
         };
         let index: Option<usize> = segments(flow).get(1).and_then(|index| index.parse().ok());
@@ -141,14 +142,21 @@ fn read_chain(name: &str, reader: Reader<'_>) -> Result<(Table, Sources), Scenar
     let mut tables = Vec::new();
     let mut next = Some(name.to_owned());
     while let Some(name) = next.take() {
-        let refuse = |line, key: &str, message| ScenarioError { file: name.clone(), line, key: key.into(), message };
+        let refuse =
+            |line, key: &str, message| ScenarioError { file: name.clone(), line, key: key.into(), message };
         if sources.files.iter().any(|(seen, _)| *seen == name) {
             let chain: Vec<&str> = sources.files.iter().map(|(seen, _)| seen.as_str()).collect();
-            let message = format!("a cycle: {} → {name}; allowed: a file that does not build on this one", chain.join(" → "));
+            let message = format!(
+                "a cycle: {} → {name}; allowed: a file that does not build on this one",
+                chain.join(" → ")
+            );
             return Err(sources.refuse_base(message));
         }
         if sources.files.len() == MAX_EXTENDS {
-            let message = format!("found a {}th file; allowed: up to {MAX_EXTENDS} files that build on one another", MAX_EXTENDS + 1);
+            let message = format!(
+                "found a {}th file; allowed: up to {MAX_EXTENDS} files that build on one another",
+                MAX_EXTENDS + 1
+            );
             return Err(sources.refuse_base(message));
         }
         let text = reader(&name).map_err(|e| match sources.files.is_empty() {
@@ -191,7 +199,10 @@ fn merge(into: &mut Table, from: Table) {
 
 /// `links[0].rate` and `links.0.rate` alike as `links`, `0`, `rate`.
 fn segments(path: &str) -> Vec<String> {
-    path.split(['.', '[']).map(|part| part.trim_end_matches(']').to_owned()).filter(|s| !s.is_empty()).collect()
+    path.split(['.', '['])
+        .map(|part| part.trim_end_matches(']').to_owned())
+        .filter(|s| !s.is_empty())
+        .collect()
 }
 
 fn apply(setting: &Setting, table: &mut Table) -> Result<(), ScenarioError> {
@@ -214,7 +225,9 @@ fn apply(setting: &Setting, table: &mut Table) -> Result<(), ScenarioError> {
     for (segment, next) in parents.iter().zip(&segments[1..]) {
         at = match at {
             Value::Table(inner) if !inner.contains_key(segment) && next.parse::<usize>().is_ok() => {
-                return Err(refuse(format!("there is no list \"{segment}\" to change; allowed: to set all of it")));
+                return Err(refuse(format!(
+                    "there is no list \"{segment}\" to change; allowed: to set all of it"
+                )));
             }
             Value::Table(inner) => inner.entry(segment.clone()).or_insert_with(|| Value::Table(Table::new())),
             Value::Array(items) => {
@@ -304,8 +317,10 @@ impl<'a> Resolver<'a> {
     fn resolve(mut self) -> Result<Scenario, CheckError> {
         let file = self.file;
         self.add_nodes()?;
-        let links = file.links.iter().enumerate().map(|(i, l)| self.link(i, l)).collect::<Result<Vec<_>, _>>()?;
-        let flows = file.flows.iter().enumerate().map(|(i, f)| self.flow(i, f)).collect::<Result<Vec<_>, _>>()?;
+        let links =
+            file.links.iter().enumerate().map(|(i, l)| self.link(i, l)).collect::<Result<Vec<_>, _>>()?;
+        let flows =
+            file.flows.iter().enumerate().map(|(i, f)| self.flow(i, f)).collect::<Result<Vec<_>, _>>()?;
         let outages = file
             .outages
             .iter()
@@ -332,7 +347,8 @@ impl<'a> Resolver<'a> {
                 missed: beacons.missed.unwrap_or(2),
             });
             self.index.insert(name, self.nodes.len());
-            self.nodes.push(Node { name: name.clone(), kind: NodeKind::Host { mobile: host.mobile, link_news } });
+            self.nodes
+                .push(Node { name: name.clone(), kind: NodeKind::Host { mobile: host.mobile, link_news } });
         }
         for name in self.file.routers.keys() {
             if self.index.insert(name, self.nodes.len()).is_some() {
@@ -411,10 +427,11 @@ impl<'a> Resolver<'a> {
     fn tcp(&self, flow_key: &str, own: &file::Tcp) -> Result<(Profile, &'static Variant), CheckError> {
         let common = &self.file.tcp;
         let own_key = format!("{flow_key}.tcp");
-        let pick = |own_word: &Option<String>, word: &Option<String>, name: &str, default: &str| match own_word {
-            Some(word) => (format!("{own_key}.{name}"), word.clone()),
-            None => (format!("tcp.{name}"), word.clone().unwrap_or_else(|| default.to_owned())),
-        };
+        let pick =
+            |own_word: &Option<String>, word: &Option<String>, name: &str, default: &str| match own_word {
+                Some(word) => (format!("{own_key}.{name}"), word.clone()),
+                None => (format!("tcp.{name}"), word.clone().unwrap_or_else(|| default.to_owned())),
+            };
         let (key, word) = pick(&own.profile, &common.profile, "profile", "rfc");
         let named = Profile::named(&word).ok_or_else(|| {
             CheckError::not_one_of(&key, "profile", &word, profile::ALL.iter().map(|p| p.name))
@@ -499,8 +516,12 @@ fn schedule(key: &str, outage: &file::Outage) -> Result<Schedule, CheckError> {
             let every = outage.every.map_or(Duration::MAX, |e| e.0);
             Ok(Schedule::Periodic { start, duration: duration.0, every, count })
         }
-        (Some(_), None) => Err(CheckError::new(key, "found mean_up without mean_down; allowed: both or neither")),
-        (None, Some(_)) => Err(CheckError::new(key, "found mean_down without mean_up; allowed: both or neither")),
+        (Some(_), None) => {
+            Err(CheckError::new(key, "found mean_up without mean_down; allowed: both or neither"))
+        }
+        (None, Some(_)) => {
+            Err(CheckError::new(key, "found mean_down without mean_up; allowed: both or neither"))
+        }
     }
 }
 

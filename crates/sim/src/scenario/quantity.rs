@@ -39,7 +39,9 @@ impl<'de, T: Readable> Deserialize<'de> for Quantity<T> {
                 f.write_str(T::ALLOWED)
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Quantity<T>, E> {
-                text.parse().map(Quantity).map_err(|e| E::custom(format_args!("{e}; allowed: {}", T::ALLOWED)))
+                text.parse()
+                    .map(Quantity)
+                    .map_err(|e| E::custom(format_args!("{e}; allowed: {}", T::ALLOWED)))
             }
         }
         deserializer.deserialize_any(TextVisitor(PhantomData))

@@ -1,0 +1,202 @@
+//! `segue run`.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+use segue_sim::results::{CsvTrace, Results};
+use segue_sim::scenario::{self, Scenario, ScenarioError, Setting};
+use segue_sim::table::{Cell, Table};
+use serde_json::json;
+
+use crate::args::{Format, RunArgs};
+use crate::error::Refusal;
+use crate::files::{self, NewFolder};
+use crate::{DONE, output};
+
+/// Runs the command.
+///
+/// # Errors
+/// If the scenario is refused or a file cannot be written.
+pub fn run(args: &RunArgs) -> Result<u8, Refusal> {
+    let loaded = Loaded::new(args)?;
+    if !args.quiet {
+        tell_flows_that_keep_their_tcp(args, &loaded.scenario);
+    }
+    let results = match &args.out {
+        Some(target) => run_into_folder(&loaded, target, args.force)?,
+        None => segue_sim::run(&loaded.scenario, loaded.seed),
+    };
+    print(args, &loaded, &results)?;
+    if let Some(target) = args.out.as_ref().filter(|_| !args.quiet) {
+        output::note(format_args!("wrote {}", target.display()));
+    }
+    Ok(DONE)
+}
+
+/// A scenario and where it came from.
+struct Loaded {
+    name: String,
+    scenario: Scenario,
+    seed: u64,
+    settings: Vec<Setting>,
+    /// Names and texts of the files that were read.
+    files: Vec<(String, String)>,
+}
+
+impl Loaded {
+    fn new(args: &RunArgs) -> Result<Self, Refusal> {
+        let mut settings = Vec::new();
+        if let Some(variant) = &args.tcp {
+            settings.push(Setting { path: "tcp.variant".to_owned(), value: variant.clone() });
+        }
+        settings.extend(args.settings.iter().cloned());
+        if let Some(name) = &args.scheme {
+            // The parameters in the file belong to the scheme that it names.
+            let keeps = load(&args.scenario, &settings).is_ok_and(|(s, _)| s.scheme.spec.name == name);
+            if !keeps {
+                let value = format!("{{ name = \"{name}\" }}");
+                settings.insert(0, Setting { path: "scheme".to_owned(), value });
+            }
+        }
+        let (scenario, files) = load(&args.scenario, &settings).map_err(|error| refusal(args, &error))?;
+        let seed = args.seed.unwrap_or(scenario.seed);
+        Ok(Loaded { name: args.scenario.clone(), scenario, seed, settings, files })
+    }
+}
+
+/// The scenario, and the names and texts of the files it is made of.
+type ScenarioAndFiles = (Scenario, Vec<(String, String)>);
+
+fn load(name: &str, settings: &[Setting]) -> Result<ScenarioAndFiles, ScenarioError> {
+    let files = RefCell::new(Vec::new());
+    let reader = |name: &str| {
+        let text = read(name)?;
+        files.borrow_mut().push((name.to_owned(), text.clone()));
+        Ok(text)
+    };
+    let scenario = scenario::load(name, &reader, settings)?;
+    Ok((scenario, files.into_inner()))
+}
+
+/// The text of a scenario file.
+pub(crate) fn read(name: &str) -> Result<String, String> {
+    let allowed = "allowed: a scenario file (TOML)";
+    if Path::new(name).is_dir() {
+        return Err(format!("is a folder; {allowed}"));
+    }
+    let bytes = std::fs::read(name).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => format!("there is no such file; {allowed}"),
+        _ => format!("{error}; {allowed}"),
+    })?;
+    String::from_utf8(bytes).map_err(|_| format!("is not text in UTF-8; {allowed}"))
+}
+
+fn refusal(args: &RunArgs, error: &ScenarioError) -> Refusal {
+    let mut error = error.clone();
+    let in_setting = |setting: &Setting| error.key.starts_with(&setting.path);
+    if error.file == "--set" && !args.settings.iter().any(in_setting) {
+        // One of the settings that stand for options.
+        error.file = if error.key.starts_with("scheme") { "--scheme" } else { "--tcp" }.to_owned();
+    }
+    let refusal = Refusal::new(error.to_string());
+    if error.file == args.scenario && !Path::new(&args.scenario).is_file() {
+        refusal.with_hint("segue list scenarios")
+    } else {
+        refusal
+    }
+}
+
+fn tell_flows_that_keep_their_tcp(args: &RunArgs, scenario: &Scenario) {
+    let Some(wanted) = &args.tcp else { return };
+    for (index, flow) in scenario.flows.iter().enumerate().filter(|(_, flow)| flow.variant.name != wanted) {
+        output::note(format_args!(
+            "flow \"{}\" keeps its own TCP, {} (flows[{index}].tcp.variant)",
+            flow.name, flow.variant.name
+        ));
+    }
+}
+
+fn run_into_folder(loaded: &Loaded, target: &Path, force: bool) -> Result<Results, Refusal> {
+    let folder = NewFolder::create(target, force)?;
+    let failed =
+        |name: &str, error: &io::Error| Refusal::new(format!("{}/{name}: {error}", target.display()));
+    let events = File::create(folder.path().join(files::EVENTS)).map_err(|e| failed(files::EVENTS, &e))?;
+    let mut trace = CsvTrace::new(&loaded.scenario, BufWriter::with_capacity(1 << 16, events));
+    let results = segue_sim::run_observed(&loaded.scenario, loaded.seed, &mut trace);
+    trace.finish().map_err(|e| failed(files::EVENTS, &e))?;
+    let texts = [
+        (files::FLOWS, results.flow_table().csv()),
+        (files::LINKS, results.link_table(&loaded.scenario).csv()),
+        (files::RUN, format!("{:#}\n", record(loaded, &results))),
+    ];
+    for (name, text) in texts {
+        std::fs::write(folder.path().join(name), text).map_err(|e| failed(name, &e))?;
+    }
+    folder.publish()?;
+    Ok(results)
+}
+
+/// What is needed to repeat the run.
+fn record(loaded: &Loaded, results: &Results) -> serde_json::Value {
+    let settings = loaded.settings.iter().map(|s| json!({ "path": s.path, "value": s.value }));
+    let files = loaded.files.iter().map(|(name, text)| json!({ "name": name, "text": text }));
+    json!({
+        "segue": env!("CARGO_PKG_VERSION"),
+        "scenario": loaded.name,
+        "title": loaded.scenario.title,
+        "scheme": results.scheme,
+        "seed": loaded.seed,
+        "settings": settings.collect::<Vec<_>>(),
+        "simulated_s": simulated_s(results).json(),
+        "events": results.events,
+        "files": files.collect::<Vec<_>>(),
+    })
+}
+
+fn simulated_s(results: &Results) -> Cell {
+    Cell::Number(results.ended.as_secs_f64(), 6)
+}
+
+fn print(args: &RunArgs, loaded: &Loaded, results: &Results) -> Result<(), Refusal> {
+    let flows = results.flow_table();
+    let links = args.links.then(|| results.link_table(&loaded.scenario));
+    match args.format {
+        Format::Table => output::print(&text(loaded, results, &flows, links.as_ref())),
+        Format::Csv => output::print(&links.as_ref().unwrap_or(&flows).csv()),
+        Format::Json => {
+            let mut document = json!({
+                "scenario": loaded.name,
+                "title": loaded.scenario.title,
+                "scheme": results.scheme,
+                "seed": loaded.seed,
+                "simulated_s": simulated_s(results).json(),
+                "events": results.events,
+                "flows": flows.json_rows(),
+            });
+            if let Some(links) = links {
+                document["links"] = links.json_rows();
+            }
+            output::print_json(&document)
+        }
+    }
+}
+
+fn text(loaded: &Loaded, results: &Results, flows: &Table, links: Option<&Table>) -> String {
+    let width = output::terminal_width();
+    let title = if loaded.scenario.title.is_empty() { &loaded.name } else { &loaded.scenario.title };
+    let mut text = format!(
+        "{title}\nscheme {}, seed {}, {:.3} s simulated, {} events\n\n{}",
+        results.scheme,
+        loaded.seed,
+        results.ended.as_secs_f64(),
+        results.events,
+        output::text_table(flows, width)
+    );
+    if let Some(links) = links {
+        text.push('\n');
+        text.push_str(&output::text_table(links, width));
+    }
+    text
+}
