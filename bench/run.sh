@@ -18,6 +18,10 @@ seconds() {
     awk -v a="$start" -v b="$end" 'BEGIN { printf "%.4f\n", (b - a) / 1e9 }'
 }
 median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print (NR % 2) ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+# Sum of a column of a CSV file.
+sum() {
+    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { s += $c } END { print s + 0 }' "$2"
+}
 ns2_version() { dpkg-query -W -f '${Version}' ns2 2>/dev/null || echo unknown; }
 
 echo "machine: $(nproc) cores, $(uname -sm); runs: $runs, alternating; times are wall-clock medians in seconds"
@@ -33,17 +37,14 @@ for work_name in wired-bulk; do
     : > "$work/segue"; : > "$work/ns2"
     i=0
     while [ "$i" -lt "$runs" ]; do
-        seconds "$work/segue.out" "$segue" run "bench/$work_name.toml" --format csv --quiet --links >> "$work/segue"
+        seconds "$work/segue.out" "$segue" run "bench/$work_name.toml" --format csv --quiet >> "$work/segue"
         if [ "$have_ns2" = 1 ]; then seconds "$work/ns2.out" ns "bench/$work_name.tcl" >> "$work/ns2"; fi
         i=$((i + 1))
     done
-    # The flow table comes first; the link table follows its own heading.
-    ours=$(awk -F, '$1 == "flow" { for (i = 1; i <= NF; i++) c[$i] = i; flows = 1; next }
-                    $1 == "from" { for (i = 1; i <= NF; i++) d[$i] = i; flows = 0; next }
-                    NF < 2 { next }
-                    flows { s += $c["segments"]; r += $c["retransmissions"]; t += $c["timeouts"]; next }
-                    { q += $d["dropped_queue"] }
-                    END { print s, r, t, q }' "$work/segue.out")
+    # The counts come from two runs more: a CSV holds one table.
+    "$segue" run "bench/$work_name.toml" --format csv --quiet > "$work/flows.csv"
+    "$segue" run "bench/$work_name.toml" --format csv --quiet --links > "$work/links.csv"
+    ours="$(sum segments "$work/flows.csv") $(sum retransmissions "$work/flows.csv") $(sum timeouts "$work/flows.csv") $(sum dropped_queue "$work/links.csv")"
     a=$(median "$work/segue")
     if [ "$have_ns2" = 1 ]; then
         b=$(median "$work/ns2")
@@ -53,7 +54,6 @@ for work_name in wired-bulk; do
         b=""; theirs=""
     fi
     echo "$work_name $a ${b:--} $ours ${theirs:-- - - -}" | awk '{
-        ratio = ($3 == "-") ? "" : sprintf("%.2f", $3 / $2)
-        if ($3 == "-") $3 = $8 = $9 = $10 = $11 = ""
-        printf "%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n", $1, $2, $3, ratio, $4, $8, $5, $9, $6, $10, $7, $11 }'
+        ratio = ($3 == "-") ? "-" : sprintf("%.2f", $3 / $2)
+        print $1 "," $2 "," $3 "," ratio "," $4 "," $8 "," $5 "," $9 "," $6 "," $10 "," $7 "," $11 }'
 done

@@ -188,7 +188,12 @@ mod tests {
     use super::*;
 
     const DECLARED: &[Param] = &[
-        Param { name: "wait", doc: "", kind: Kind::Duration(Duration::ZERO, Duration::MAX), default: "for ever" },
+        Param {
+            name: "wait",
+            doc: "",
+            kind: Kind::Duration(Duration::ZERO, Duration::MAX),
+            default: "for ever",
+        },
         Param { name: "tries", doc: "", kind: Kind::Integer(1, 9), default: "3" },
         Param { name: "layers", doc: "", kind: Kind::Choice(&["link", "link+ip"]), default: "link+ip" },
     ];

@@ -111,14 +111,16 @@ impl SignalKind {
     /// The class of this kind.
     pub fn class(&self) -> Class {
         match self {
-            SignalKind::LinkOk | SignalKind::LinkNotOk | SignalKind::IpOk | SignalKind::IpNotOk => Class::Level,
+            SignalKind::LinkOk | SignalKind::LinkNotOk | SignalKind::IpOk | SignalKind::IpNotOk => {
+                Class::Level
+            }
             SignalKind::HandoverStarted | SignalKind::HandoverCompleted | SignalKind::Unreachable { .. } => {
                 Class::Edge
             }
             SignalKind::LinkLoss => Class::OneShot,
-            SignalKind::FrameSent { .. }
-            | SignalKind::DropProbability(_)
-            | SignalKind::ReceivedPower(_) => Class::Sample,
+            SignalKind::FrameSent { .. } | SignalKind::DropProbability(_) | SignalKind::ReceivedPower(_) => {
+                Class::Sample
+            }
         }
     }
 

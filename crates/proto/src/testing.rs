@@ -121,7 +121,8 @@ impl Pair {
 
     /// The client's scheme hears `kind` at `at`.
     pub fn signal_at(&mut self, at: Instant, kind: SignalKind) {
-        let signal = Signal { kind, scope: Scope::Interface, source: Source::Link, origin: at, delivered: at };
+        let signal =
+            Signal { kind, scope: Scope::Interface, source: Source::Link, origin: at, delivered: at };
         self.next_id += 1;
         self.signals.insert((at, self.next_id), signal);
     }
@@ -198,7 +199,11 @@ impl Pair {
         let delivered = connection.receiver().delivered();
         assert!(delivered >= store.delivered, "delivered data was taken back");
         for at in store.delivered..delivered {
-            assert_eq!(store.bytes[at as usize], Some(stream_byte(from, at)), "byte {at} delivered without arriving");
+            assert_eq!(
+                store.bytes[at as usize],
+                Some(stream_byte(from, at)),
+                "byte {at} delivered without arriving"
+            );
         }
         store.delivered = delivered;
     }

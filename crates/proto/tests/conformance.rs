@@ -199,7 +199,9 @@ impl Story {
         let mut params = Params::defaults(spec.params);
         for (param, pick) in spec.params.iter().zip(self.knobs.iter().cycle()) {
             let text = match param.kind {
-                Kind::Duration(least, most) => [least, (least + Duration::from_millis(60)).min(most), most][pick % 3].to_string(),
+                Kind::Duration(least, most) => {
+                    [least, (least + Duration::from_millis(60)).min(most), most][pick % 3].to_string()
+                }
                 Kind::Integer(low, high) => (low + *pick as u64 % 9).min(high).to_string(),
                 Kind::Number(low, high) => (low + (high - low) * (pick % 5) as f64 / 4.0).to_string(),
                 Kind::Bool => (pick % 2 == 0).to_string(),

@@ -38,8 +38,10 @@ impl Connection {
             options: Options {
                 mss: Some(self.profile.mss.min(65_535) as u16),
                 window_scale: Some(self.rcv_scale),
-                timestamps: offer_timestamps
-                    .then(|| Timestamps { value: timestamp(now), echo: if answer { self.ts_recent } else { 0 } }),
+                timestamps: offer_timestamps.then(|| Timestamps {
+                    value: timestamp(now),
+                    echo: if answer { self.ts_recent } else { 0 },
+                }),
             },
         }
     }
@@ -57,7 +59,12 @@ impl Connection {
     }
 
     /// LISTEN: only a SYN counts.
-    pub(super) fn handle_listen<H: Hooks + ?Sized>(&mut self, segment: &Segment, now: Instant, hooks: &mut H) {
+    pub(super) fn handle_listen<H: Hooks + ?Sized>(
+        &mut self,
+        segment: &Segment,
+        now: Instant,
+        hooks: &mut H,
+    ) {
         if segment.flags != Flags::SYN {
             self.refuse_with_reset(segment);
             return;
@@ -68,7 +75,12 @@ impl Connection {
     }
 
     /// SYN-SENT: a SYN-ACK for our SYN opens, a reset for it ends.
-    pub(super) fn handle_syn_sent<H: Hooks + ?Sized>(&mut self, segment: &Segment, now: Instant, hooks: &mut H) {
+    pub(super) fn handle_syn_sent<H: Hooks + ?Sized>(
+        &mut self,
+        segment: &Segment,
+        now: Instant,
+        hooks: &mut H,
+    ) {
         let acks_syn = segment.flags.contains(Flags::ACK) && segment.ack == self.iss.add(1);
         if !acks_syn {
             self.refuse_with_reset(segment);
@@ -112,7 +124,12 @@ impl Connection {
     }
 
     /// Our SYN is acknowledged: first round-trip sample, initial window, timers off.
-    pub(super) fn complete_handshake<H: Hooks + ?Sized>(&mut self, segment: &Segment, now: Instant, hooks: &mut H) {
+    pub(super) fn complete_handshake<H: Hooks + ?Sized>(
+        &mut self,
+        segment: &Segment,
+        now: Instant,
+        hooks: &mut H,
+    ) {
         self.snd.snd_una = 1;
         self.snd.snd_nxt = self.snd.snd_nxt.max(1);
         self.snd_wl2 = 1;

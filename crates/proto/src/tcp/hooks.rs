@@ -3,7 +3,7 @@
 //! Each hook gets the connection as it is before the event changes anything. [`NoHooks`] compiles to nothing: with it
 //! the core is a plain TCP.
 
-use super::{Connection, Options, SeqNumber, Segment, State};
+use super::{Connection, Options, Segment, SeqNumber, State};
 use crate::time::{Duration, Instant};
 
 /// A policy's answer at a decision point.
@@ -65,7 +65,13 @@ pub trait Hooks {
     }
 
     /// A valid segment's options, before duplicate ACKs are counted. `true`: the ACK is used up.
-    fn on_ack_options(&mut self, connection: &Connection, options: &Options, pure_ack: bool, now: Instant) -> bool {
+    fn on_ack_options(
+        &mut self,
+        connection: &Connection,
+        options: &Options,
+        pure_ack: bool,
+        now: Instant,
+    ) -> bool {
         let _ = (connection, options, pure_ack, now);
         false
     }

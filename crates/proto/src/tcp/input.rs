@@ -1,5 +1,6 @@
 //! What a segment does to a connection (RFC 9293 §3.10.7).
 
+use super::SeqNumber;
 use super::cc::CongestionControl;
 use super::connection::{Connection, Control, EndReason, State};
 use super::handshake::timestamp;
@@ -7,7 +8,6 @@ use super::hooks::{Hooks, Loss, Verdict};
 use super::receive::AckWhen;
 use super::recovery::{DUP_THRESH, NewAck, Recovery};
 use super::segment::{Flags, Segment};
-use super::SeqNumber;
 use crate::time::{Duration, Instant};
 use crate::trace::Event;
 
@@ -105,7 +105,13 @@ impl Connection {
     }
 
     /// The acknowledgement field. `false`: the rest of the segment does not count either.
-    fn handle_ack<H: Hooks + ?Sized>(&mut self, segment: &Segment, start: u64, now: Instant, hooks: &mut H) -> bool {
+    fn handle_ack<H: Hooks + ?Sized>(
+        &mut self,
+        segment: &Segment,
+        start: u64,
+        now: Instant,
+        hooks: &mut H,
+    ) -> bool {
         let ack = segment.ack.unwrap_near(self.snd.snd_una, self.iss);
         if self.state == State::SynReceived && ack != Some(1) {
             self.refuse_with_reset(segment);
@@ -175,7 +181,13 @@ impl Connection {
         true
     }
 
-    fn handle_new_ack<H: Hooks + ?Sized>(&mut self, segment: &Segment, ack: u64, now: Instant, hooks: &mut H) {
+    fn handle_new_ack<H: Hooks + ?Sized>(
+        &mut self,
+        segment: &Segment,
+        ack: u64,
+        now: Instant,
+        hooks: &mut H,
+    ) {
         match self.control {
             Control::Running => {}
             // SPEC A5: the path works, so the freeze was a false alarm or is over.

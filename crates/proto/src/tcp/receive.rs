@@ -133,7 +133,9 @@ impl Receiver {
             self.rcv_nxt += 1;
         }
         match self.delayed_ack {
-            Some(limit) if !(timer || had_holes || reached_fin || self.rcv_nxt == before) => AckWhen::By(now + limit),
+            Some(limit) if !(timer || had_holes || reached_fin || self.rcv_nxt == before) => {
+                AckWhen::By(now + limit)
+            }
             _ => AckWhen::Now,
         }
     }

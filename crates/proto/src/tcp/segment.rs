@@ -85,7 +85,8 @@ pub struct Segment {
 impl Segment {
     /// Sequence space it takes: payload, plus one each for SYN and FIN.
     pub fn sequence_length(&self) -> u64 {
-        let controls = u64::from(self.flags.contains(Flags::SYN)) + u64::from(self.flags.contains(Flags::FIN));
+        let controls =
+            u64::from(self.flags.contains(Flags::SYN)) + u64::from(self.flags.contains(Flags::FIN));
         u64::from(self.len) + controls
     }
 

@@ -26,7 +26,10 @@ impl Variant {
 
     /// The recovery entry.
     pub fn recovery(&self) -> &'static super::recovery::Spec {
-        super::recovery::ALL.iter().find(|s| s.name == self.recovery).expect("a variant names a known recovery")
+        super::recovery::ALL
+            .iter()
+            .find(|s| s.name == self.recovery)
+            .expect("a variant names a known recovery")
     }
 
     /// The congestion control entry.

@@ -7,8 +7,11 @@ use super::{Any, CongestionControl, Spec, Window};
 use crate::time::Instant;
 
 /// The table entry.
-pub const SPEC: Spec =
-    Spec { name: "reno", summary: "slow start, +1 segment per round trip, half on loss", build: || Any::Reno(Reno) };
+pub const SPEC: Spec = Spec {
+    name: "reno",
+    summary: "slow start, +1 segment per round trip, half on loss",
+    build: || Any::Reno(Reno),
+};
 
 /// Reno has no state beyond the window.
 #[derive(Clone, Debug, Default)]
