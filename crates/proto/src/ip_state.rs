@@ -1,6 +1,6 @@
 //! The IP side of ILC-TCP: turns what the Mobile IP client knows into `IP_OK` and `IP_NOT_OK`.
 //!
-//! [Chinta §3.3.3, Fig. 5], state table of SPEC §1.3, moving home by SPEC A16.
+//! \[Chinta §3.3.3, Fig. 5\], state table of SPEC §1.3, moving home by SPEC A16.
 //!
 //! | state × event | says | next |
 //! |---|---|---|

@@ -1,6 +1,6 @@
 //! The LL/PHY side of ILC-TCP: turns evidence about the link into `LINK_OK` and `LINK_NOT_OK`.
 //!
-//! [Chinta §3.3.2, Fig. 4]. The paper judges the link by the power of received frames and does not say what
+//! \[Chinta §3.3.2, Fig. 4\]. The paper judges the link by the power of received frames and does not say what
 //! happens when no frame comes at all; SPEC A14 resolves that with a watchdog over beacons.
 //!
 //! ## Evidence

@@ -34,13 +34,13 @@ impl Signal {
 /// What a signal says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SignalKind {
-    /// `LINK_OK` [Chinta §3.3.2]: the link is good after it was not.
+    /// `LINK_OK` \[Chinta §3.3.2\]: the link is good after it was not.
     LinkOk,
-    /// `LINK_NOT_OK` [Chinta §3.3.2]: the link is deteriorating or gone.
+    /// `LINK_NOT_OK` \[Chinta §3.3.2\]: the link is deteriorating or gone.
     LinkNotOk,
-    /// `IP_OK` [Chinta §3.3.3]: registered with an agent, or at home.
+    /// `IP_OK` \[Chinta §3.3.3\]: registered with an agent, or at home.
     IpOk,
-    /// `IP_NOT_OK` [Chinta §3.3.3]: neither at home nor registered.
+    /// `IP_NOT_OK` \[Chinta §3.3.3\]: neither at home nor registered.
     IpNotOk,
     /// A handover has begun or is about to.
     HandoverStarted,

@@ -8,7 +8,7 @@
 //! `limit` packets may wait besides the one in transmission. (ns-2's DropTail with `limit_` L holds L − 1.)
 //!
 //! ## Outages
-//! See [`Effect`](crate::outage::Effect). A packet is lost in a black hole if any part of its transmission falls into it.
+//! See [`Effect`]. A packet is lost in a black hole if any part of its transmission falls into it.
 
 use std::collections::VecDeque;
 

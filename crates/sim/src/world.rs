@@ -178,7 +178,7 @@ impl<'a> World<'a> {
     /// The world of `scenario` at time zero.
     ///
     /// # Panics
-    /// If the scenario was built in code and breaks a rule of [`check`](crate::scenario::check::check); what is read
+    /// If the scenario was built in code and breaks a rule of [`check`]; what is read
     /// from a file has passed it.
     pub fn new(scenario: &'a Scenario, seed: u64) -> Self {
         if let Err(broken) = check(scenario) {

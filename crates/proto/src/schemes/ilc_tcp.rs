@@ -31,7 +31,7 @@
 //! * Round-trip samples of segments sent before a freeze are discarded (SPEC A13).
 //!
 //! ## References
-//! [Chinta] M. Chinta, A. Helal: ILC-TCP: An Interlayer Collaboration Protocol for TCP Performance Improvement in
+//! \[Chinta\] M. Chinta, A. Helal: ILC-TCP: An Interlayer Collaboration Protocol for TCP Performance Improvement in
 //! Mobile and Wireless Environments, §3.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -174,7 +174,7 @@ impl IlcTcp {
         self.link.is_good() && (!self.link_and_ip || self.ip.is_good())
     }
 
-    /// `restore_if_needed` of [Chinta Fig. 7].
+    /// `restore_if_needed` of \[Chinta Fig. 7\].
     fn restore_if_needed(&mut self, now: Instant) {
         if !self.is_good() {
             return;

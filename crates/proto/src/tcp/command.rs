@@ -56,7 +56,7 @@ pub enum Command {
 pub enum RestoreMode {
     /// All that is outstanding, from `snd_una`, as the window allows; the timer starts without backoff.
     GoBackN,
-    /// The first unacknowledged segment only, as printed in [Chinta Fig. 6].
+    /// The first unacknowledged segment only, as printed in \[Chinta Fig. 6\].
     FirstOnly,
 }
 

@@ -1,6 +1,6 @@
 //! Tahoe: on the third duplicate ACK, slow start and go back N.
 //!
-//! [Jacobson88]; behaviour as ns-2's `Agent/TCP` shows it. Fast retransmit is blocked until the highest ACK passes
+//! \[Jacobson88\]; behaviour as ns-2's `Agent/TCP` shows it. Fast retransmit is blocked until the highest ACK passes
 //! `recover`, the highest segment sent when the last loss was handled.
 
 use super::super::send::{LastCut, Sender};
