@@ -24,9 +24,10 @@ bless:
 	INSTA_UPDATE=always INSTA_FORCE_PASS=1 $(CARGO) test --workspace --quiet
 	git --no-pager diff --stat
 
-## Speed, side by side with ns-2 where it is installed.
+## Speed, side by side with ns-2 where it is installed, and that the per-packet path allocates nothing.
 bench:
 	$(CARGO) build --release --quiet
+	$(CARGO) test --release --quiet --package segue-sim --test allocations
 	bench/run.sh
 
 ## Runs ns-2 (Debian package ns2) again and compares with the committed values, then our TCP with both.

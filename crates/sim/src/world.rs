@@ -9,68 +9,29 @@
 //! A packet is a small record in a slab, named by its index. Forwarding, queueing and an ordinary TCP exchange allocate
 //! nothing and call nothing through a vtable; schemes and observers cost one test where there are none.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+mod agenda;
+mod layers;
+mod packets;
 
-use segue_proto::ip_state::{IpEvent, IpState};
+use segue_proto::ip_state::IpState;
 use segue_proto::link_state::{LinkStateDetector, Thresholds};
 use segue_proto::rng::Streams;
 use segue_proto::schemes::{Action, Scheme, none};
-use segue_proto::signal::{Scope, Signal, SignalKind, Source};
 use segue_proto::tcp::{Config, Connection, ConnectionId, NoHooks, Segment, SeqNumber, State};
 use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::{DropCause, Event};
 
+use self::agenda::{Agenda, Appointment};
+pub use self::packets::PacketId;
+use self::packets::{Packet, Packets};
 use crate::event_queue::{Component, EventQueue};
 use crate::link::{LinkDirection, Offer};
 use crate::loss::LossProcess;
-use crate::outage::{Layer, OutageProcess};
+use crate::outage::OutageProcess;
 use crate::results::{EndSummary, LinkSummary, Observer, Place, Results};
 use crate::routing::{Exit, Routes};
 use crate::scenario::check::check;
 use crate::scenario::{LinkNews, NodeKind, Scenario};
-
-/// Names a packet under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacketId(pub(crate) u32);
-
-/// A packet under way.
-#[derive(Clone, Copy, Debug)]
-struct Packet {
-    segment: Segment,
-    /// Node it goes to.
-    to: u32,
-    /// Connection end it goes to.
-    end: u32,
-    bytes: u32,
-}
-
-/// Packets under way, in slots that are used again.
-#[derive(Debug, Default)]
-struct Packets {
-    slots: Vec<Packet>,
-    free: Vec<u32>,
-}
-
-impl Packets {
-    fn insert(&mut self, packet: Packet) -> PacketId {
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = packet;
-            PacketId(slot)
-        } else {
-            self.slots.push(packet);
-            PacketId((self.slots.len() - 1) as u32)
-        }
-    }
-
-    fn get(&self, id: PacketId) -> &Packet {
-        &self.slots[id.0 as usize]
-    }
-
-    fn remove(&mut self, id: PacketId) {
-        self.free.push(id.0);
-    }
-}
 
 /// One end of a flow.
 #[derive(Debug)]
@@ -109,46 +70,6 @@ struct NodeState {
     links_down: u32,
     /// Outages of its registration under way.
     ip_down: u32,
-}
-
-/// Something known beforehand.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Appointment {
-    Open { flow: u32 },
-    OutageBegins { outage: u32, until: Instant },
-    OutageEnds { outage: u32 },
-    Beacon { node: u32 },
-    Silence { node: u32 },
-    Deliver { node: u32, signal: Signal },
-}
-
-/// What is known beforehand, in order of time and insertion. Silence is noticed last: whatever arrives at the very
-/// moment at which it would be bad news is still in time.
-#[derive(Debug, Default)]
-struct Agenda {
-    heap: BinaryHeap<Reverse<(Instant, bool, u64)>>,
-    /// By insertion number; `None` once used.
-    appointments: std::collections::BTreeMap<u64, Appointment>,
-    inserted: u64,
-}
-
-impl Agenda {
-    fn add(&mut self, at: Instant, appointment: Appointment) {
-        let comes_last = matches!(appointment, Appointment::Silence { .. });
-        self.heap.push(Reverse((at, comes_last, self.inserted)));
-        self.appointments.insert(self.inserted, appointment);
-        self.inserted += 1;
-    }
-
-    fn next_time(&self) -> Option<Instant> {
-        self.heap.peek().map(|Reverse((at, ..))| *at)
-    }
-
-    fn take_due(&mut self, now: Instant) -> Option<Appointment> {
-        self.next_time().filter(|at| *at <= now)?;
-        let Reverse((.., number)) = self.heap.pop()?;
-        self.appointments.remove(&number)
-    }
 }
 
 /// A run in progress.
@@ -265,50 +186,6 @@ impl<'a> World<'a> {
                 });
             }
             self.agenda.add(flow.start, Appointment::Open { flow: index as u32 });
-        }
-    }
-
-    fn add_outages(&mut self, streams: Streams) {
-        for (index, outage) in self.scenario.outages.iter().enumerate() {
-            let stream = streams.stream(&format!("outage {index}"));
-            self.outages.push(OutageProcess::new(outage.schedule, stream));
-            let crosses = |end: &u32| {
-                let FlowEnd { node, peer_node, .. } = self.ends[*end as usize];
-                self.crosses(outage.link, node, peer_node) || self.crosses(outage.link, peer_node, node)
-            };
-            self.hit.push((0..self.ends.len() as u32).step_by(2).filter(crosses).collect());
-            self.plan_next_outage(index as u32);
-        }
-    }
-
-    /// Whether the way from node `from` to node `to` uses `link`.
-    fn crosses(&self, link: usize, from: u32, to: u32) -> bool {
-        let mut at = from;
-        while at != to {
-            let Some(direction) = self.routes.next(at, to) else { return false };
-            if direction as usize / 2 == link {
-                return true;
-            }
-            at = self.link_to[direction as usize];
-        }
-        false
-    }
-
-    fn plan_next_outage(&mut self, outage: u32) {
-        if let Some((begin, until)) = self.outages[outage as usize].next() {
-            self.agenda.add(begin, Appointment::OutageBegins { outage, until });
-        }
-    }
-
-    fn add_beacons(&mut self) {
-        for (index, node) in self.nodes.iter().enumerate() {
-            if let (true, LinkNews::Beacons { phase, .. }) = (node.mobile, node.link_news) {
-                let node_number = index as u32;
-                self.agenda.add(Instant::ZERO + phase, Appointment::Beacon { node: node_number });
-                if let Some((at, _)) = node.link_state.poll_timeout() {
-                    self.agenda.add(at, Appointment::Silence { node: node_number });
-                }
-            }
         }
     }
 
@@ -569,102 +446,6 @@ impl<'a> World<'a> {
             Appointment::Silence { node } => self.notice_silence(node),
             Appointment::Deliver { node, signal } => self.deliver(node, signal),
         }
-    }
-
-    fn begin_outage(&mut self, number: u32, until: Instant) {
-        self.agenda.add(until, Appointment::OutageEnds { outage: number });
-        let outage = &self.scenario.outages[number as usize];
-        for side in (0..2).filter(|side| outage.directions[*side]) {
-            let direction = outage.link * 2 + side;
-            self.links[direction].go_down(outage.effect, self.now, &mut self.thrown_out);
-            while let Some(id) = self.thrown_out.pop() {
-                let bytes = self.packets.get(id).bytes;
-                self.packets.remove(id);
-                self.observe_drop(direction as u32, DropCause::Outage, bytes);
-            }
-        }
-        self.observe(Place::Link(outage.link * 2), Event::OutageBegan);
-        self.tell_ends(number, false);
-    }
-
-    fn end_outage(&mut self, number: u32) {
-        let outage = &self.scenario.outages[number as usize];
-        for side in (0..2).filter(|side| outage.directions[*side]) {
-            self.links[outage.link * 2 + side].come_up(outage.effect, self.now);
-        }
-        for end in &self.hit[number as usize] {
-            let end = &mut self.ends[*end as usize];
-            let has_work = end.opened && end.finished.is_none();
-            end.outage_ended = has_work.then_some(self.now);
-        }
-        self.observe(Place::Link(outage.link * 2), Event::OutageEnded);
-        self.tell_ends(number, true);
-        self.plan_next_outage(number);
-    }
-
-    /// The mobile hosts at the ends of the link learn about it.
-    fn tell_ends(&mut self, number: u32, good: bool) {
-        let outage = &self.scenario.outages[number as usize];
-        for node in self.scenario.links[outage.link].ends {
-            let state = &mut self.nodes[node];
-            if !state.mobile {
-                continue;
-            }
-            let kind = match outage.layer {
-                Layer::Ip => {
-                    state.ip_down = if good { state.ip_down.saturating_sub(1) } else { state.ip_down + 1 };
-                    let event = if good { IpEvent::RegistrationConfirmed } else { IpEvent::AttachmentLost };
-                    if good && state.ip_down > 0 { None } else { state.ip_state.handle_event(event) }
-                }
-                Layer::Link => {
-                    state.links_down =
-                        if good { state.links_down.saturating_sub(1) } else { state.links_down + 1 };
-                    match state.link_news {
-                        LinkNews::AtOnce => state.link_state.handle_evidence(state.links_down == 0),
-                        LinkNews::Beacons { .. } => None,
-                    }
-                }
-            };
-            let source = if outage.layer == Layer::Ip { Source::Ip } else { Source::Link };
-            self.send_news(node as u32, kind, source);
-        }
-    }
-
-    /// Sends a signal on its way to the scheme on `node`.
-    fn send_news(&mut self, node: u32, kind: Option<SignalKind>, source: Source) {
-        let Some(kind) = kind else { return };
-        let Some(scheme) = &self.nodes[node as usize].scheme else { return };
-        let delivered = self.now + scheme.notify_delay();
-        let signal = Signal { kind, scope: Scope::Interface, source, origin: self.now, delivered };
-        self.agenda.add(delivered, Appointment::Deliver { node, signal });
-        self.schedule_agenda();
-    }
-
-    fn deliver(&mut self, node: u32, signal: Signal) {
-        if let Some(scheme) = &mut self.nodes[node as usize].scheme {
-            scheme.handle_signal(&signal, self.now);
-        }
-        self.observe(Place::Node(node as usize), Event::SignalHeard(signal));
-        self.carry_out_actions(node);
-    }
-
-    fn hear_beacon(&mut self, node: u32) {
-        let state = &mut self.nodes[node as usize];
-        let LinkNews::Beacons { period, .. } = state.link_news else { return };
-        self.agenda.add(self.now + period, Appointment::Beacon { node });
-        if state.links_down == 0 {
-            let news = state.link_state.handle_frame(0.0, self.now);
-            self.send_news(node, news, Source::Link);
-        }
-    }
-
-    fn notice_silence(&mut self, node: u32) {
-        let state = &mut self.nodes[node as usize];
-        let news = state.link_state.handle_timeout(self.now);
-        if let Some((at, _)) = state.link_state.poll_timeout() {
-            self.agenda.add(at, Appointment::Silence { node });
-        }
-        self.send_news(node, news, Source::Link);
     }
 
     fn observe(&mut self, place: Place, event: Event) {
