@@ -5,7 +5,10 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
-use segue_sim::results::{CsvTrace, Results};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use segue_proto::time::{Duration, Instant};
+use segue_sim::World;
+use segue_sim::results::{CsvTrace, Observer, Results};
 use segue_sim::scenario::{self, Scenario, ScenarioError, Setting};
 use segue_sim::table::{Cell, Table};
 use serde_json::json;
@@ -25,8 +28,8 @@ pub fn run(args: &RunArgs) -> Result<u8, Refusal> {
         tell_flows_that_keep_their_tcp(args, &loaded.scenario);
     }
     let results = match &args.out {
-        Some(target) => run_into_folder(&loaded, target, args.force)?,
-        None => segue_sim::run(&loaded.scenario, loaded.seed),
+        Some(target) => run_into_folder(&loaded, target, args)?,
+        None => run_world(&loaded, args.quiet, None),
     };
     print(args, &loaded, &results)?;
     if let Some(target) = args.out.as_ref().filter(|_| !args.quiet) {
@@ -118,13 +121,34 @@ fn tell_flows_that_keep_their_tcp(args: &RunArgs, scenario: &Scenario) {
     }
 }
 
-fn run_into_folder(loaded: &Loaded, target: &Path, force: bool) -> Result<Results, Refusal> {
-    let folder = NewFolder::create(target, force)?;
+/// Runs the scenario to its end, with a bar on a terminal for runs that take long.
+fn run_world(loaded: &Loaded, quiet: bool, observer: Option<&mut dyn Observer>) -> Results {
+    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let seconds = |at: Duration| at.as_nanos() / 1_000_000_000;
+    let bar = ProgressBar::with_draw_target(Some(seconds(loaded.scenario.duration)), target);
+    if let Ok(style) =
+        ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} s simulated, {elapsed}, {eta} left")
+    {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar.set_message(loaded.name.clone());
+    let mut progress = |now: Instant| bar.set_position(seconds(now.since(Instant::ZERO)));
+    let mut world = World::new(&loaded.scenario, loaded.seed).with_progress(&mut progress);
+    if let Some(observer) = observer {
+        world = world.observed(observer);
+    }
+    let results = world.run();
+    bar.finish_and_clear();
+    results
+}
+
+fn run_into_folder(loaded: &Loaded, target: &Path, args: &RunArgs) -> Result<Results, Refusal> {
+    let folder = NewFolder::create(target, args.force)?;
     let failed =
         |name: &str, error: &io::Error| Refusal::new(format!("{}/{name}: {error}", target.display()));
     let events = File::create(folder.path().join(files::EVENTS)).map_err(|e| failed(files::EVENTS, &e))?;
     let mut trace = CsvTrace::new(&loaded.scenario, BufWriter::with_capacity(1 << 16, events));
-    let results = segue_sim::run_observed(&loaded.scenario, loaded.seed, &mut trace);
+    let results = run_world(loaded, args.quiet, Some(&mut trace));
     trace.finish().map_err(|e| failed(files::EVENTS, &e))?;
     let texts = [
         (files::FLOWS, results.flow_table().csv()),

@@ -32,5 +32,5 @@ pub fn run(scenario: &Scenario, seed: u64) -> Results {
 
 /// As [`run`], handing every typed event to `observer`.
 pub fn run_observed(scenario: &Scenario, seed: u64, observer: &mut dyn Observer) -> Results {
-    World::new(scenario, seed).run_observed(observer)
+    World::new(scenario, seed).observed(observer).run()
 }

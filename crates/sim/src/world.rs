@@ -93,6 +93,9 @@ pub struct World<'a> {
     /// Flows that have still to finish; the run ends with the last, if all are of fixed size.
     unfinished: usize,
     observer: Option<&'a mut dyn Observer>,
+    progress: Option<&'a mut dyn FnMut(Instant)>,
+    /// When `progress` is told next.
+    next_report: Instant,
 }
 
 impl<'a> World<'a> {
@@ -123,6 +126,8 @@ impl<'a> World<'a> {
             thrown_out: Vec::new(),
             unfinished: scenario.flows.len(),
             observer: None,
+            progress: None,
+            next_report: Instant::MAX,
         };
         world.add_links(streams);
         world.add_flows();
@@ -189,18 +194,26 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Runs to the end.
-    pub fn run(mut self) -> Results {
-        self.run_loop();
-        self.into_results()
-    }
-
-    /// Runs to the end, handing every typed event to `observer`.
-    pub fn run_observed(mut self, observer: &'a mut dyn Observer) -> Results {
+    /// Hands every typed event to `observer`.
+    #[must_use]
+    pub fn observed(mut self, observer: &'a mut dyn Observer) -> Self {
         for end in &mut self.ends {
             end.connection.enable_trace();
         }
         self.observer = Some(observer);
+        self
+    }
+
+    /// Tells `progress` the simulated time, some hundred times in the course of the run.
+    #[must_use]
+    pub fn with_progress(mut self, progress: &'a mut dyn FnMut(Instant)) -> Self {
+        self.progress = Some(progress);
+        self.next_report = Instant::ZERO;
+        self
+    }
+
+    /// Runs to the end.
+    pub fn run(mut self) -> Results {
         self.run_loop();
         self.into_results()
     }
@@ -214,6 +227,9 @@ impl<'a> World<'a> {
         self.schedule_agenda();
         while let Some((at, component)) = self.queue.peek().filter(|(at, _)| *at <= end) {
             self.now = at;
+            if at >= self.next_report {
+                self.report_progress();
+            }
             let number = component.0;
             let again = if number < links {
                 self.handle_arrival(number)
@@ -233,6 +249,13 @@ impl<'a> World<'a> {
             }
         }
         self.now = end;
+    }
+
+    fn report_progress(&mut self) {
+        self.next_report = self.now + self.scenario.duration / 500;
+        if let Some(progress) = &mut self.progress {
+            progress(self.now);
+        }
     }
 
     /// A packet reaches the far end of a link direction. Gives the time of the next one.
