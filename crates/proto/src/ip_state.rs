@@ -1,6 +1,6 @@
 //! The IP side of ILC-TCP: turns what the Mobile IP client knows into `IP_OK` and `IP_NOT_OK`.
 //!
-//! \[Chinta §3.3.3, Fig. 5\], state table of SPEC §1.3, moving home by SPEC A16.
+//! \[Chinta §3.3.3, Fig. 5\]; moving home by ilc-tcp A16.
 //!
 //! | state × event | says | next |
 //! |---|---|---|
@@ -27,7 +27,7 @@ pub struct IpState {
 }
 
 impl IpState {
-    /// Starts stable if the host is at home or registered (SPEC A4).
+    /// Starts stable if the host is at home or registered (ilc-tcp A4).
     pub const fn new(at_home_or_registered: bool) -> Self {
         IpState { stable: at_home_or_registered }
     }

@@ -1,7 +1,7 @@
 //! The LL/PHY side of ILC-TCP: turns evidence about the link into `LINK_OK` and `LINK_NOT_OK`.
 //!
 //! \[Chinta §3.3.2, Fig. 4\]. The paper judges the link by the power of received frames and does not say what
-//! happens when no frame comes at all; SPEC A14 resolves that with a watchdog over beacons.
+//! happens when no frame comes at all; ilc-tcp A14 resolves that with a watchdog over beacons.
 //!
 //! ## Evidence
 //! * a frame with power below the threshold is bad;
@@ -10,7 +10,7 @@
 //! * no frame for `silence_limit` is bad, and bad again after each further `silence_limit`;
 //! * [`LinkStateDetector::handle_evidence`] takes a verdict that another layer has already reached (carrier, association).
 //!
-//! ## State table (SPEC §1.3, as printed: no edge filter on bad news)
+//! ## State table (as printed: no edge filter on bad news)
 //! | state × evidence | says | next |
 //! |---|---|---|
 //! | OK × bad | `LINK_NOT_OK` | NOT_OK |
@@ -26,9 +26,9 @@ use crate::time::{Duration, Instant};
 pub struct Thresholds {
     /// Frames weaker than this are bad news, in dBm.
     pub power_dbm: f64,
-    /// How far above the threshold a frame must be to count as good again, in dB (SPEC A14: 3 dB).
+    /// How far above the threshold a frame must be to count as good again, in dB (ilc-tcp A14: 3 dB).
     pub hysteresis_db: f64,
-    /// Silence that counts as bad news; [`Duration::MAX`] switches the watchdog off (SPEC A14: two beacon periods).
+    /// Silence that counts as bad news; [`Duration::MAX`] switches the watchdog off (ilc-tcp A14: two beacon periods).
     pub silence_limit: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! All that one layer may tell another: the cross-layer vocabulary, SPEC §0.6.
+//! All that one layer may tell another: the cross-layer vocabulary.
 //!
 //! A late signal is the main way in which the published schemes fail, so every signal carries two times: when the
 //! fact became true ([`Signal::origin`]) and when the receiver heard of it ([`Signal::delivered`]).

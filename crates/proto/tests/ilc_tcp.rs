@@ -1,4 +1,4 @@
-//! ILC-TCP row by row: the tables of SPEC §1.3 and the resolutions A1–A16 of §1.4 that concern TCP and the State
+//! ILC-TCP row by row: the state tables and the resolutions A1–A16 of `papers/ilc-tcp/README.md` that concern TCP and the State
 //! Manager. (A14 and A16 belong to `link_state` and `ip_state`.)
 
 use segue_proto::params::Params;
@@ -204,7 +204,7 @@ fn duplicate_acks_during_a_freeze_count_nothing_and_send_nothing() {
 
 #[test]
 fn data_of_the_peer_is_received_and_acknowledged_during_a_freeze() {
-    // SPEC A7 too: the receiving half is neither helped nor hindered.
+    // ilc-tcp A7 too: the receiving half is neither helped nor hindered.
     let mut pair = pair(DEFAULTS);
     // Only the client's data is lost: the peer has nothing to acknowledge that the client does not know of.
     pair.set_fate(|by, _, now, segment| {

@@ -79,7 +79,7 @@ pub enum LinkNews {
         period: Duration,
         /// Time of the first.
         phase: Duration,
-        /// Beacons missed that count as bad news (SPEC A14: 2).
+        /// Beacons missed that count as bad news (ilc-tcp A14: 2).
         missed: u32,
     },
 }

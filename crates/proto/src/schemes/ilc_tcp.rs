@@ -10,25 +10,25 @@
 //!
 //! ## What it changes in TCP
 //! The retransmission timeout of data in synchronised states. SYN, persist and user timeouts and the reaction to
-//! duplicate ACKs stay as they are (SPEC A11, A12).
+//! duplicate ACKs stay as they are (ilc-tcp A11, A12).
 //!
 //! ## Where it runs
 //! On the mobile host, as sender. Peer, routers and segments are unchanged; data towards the mobile host is not helped
-//! (SPEC A7).
+//! (ilc-tcp A7).
 //!
 //! ## Parameters
 //! See [`PARAMS`].
 //!
 //! ## Differences from the paper
-//! * Fig. 7 as printed answers FREEZE under LINK_ONLY without registering TCP, so that it is never restored (SPEC A1).
+//! * Fig. 7 as printed answers FREEZE under LINK_ONLY without registering TCP, so that it is never restored (ilc-tcp A1).
 //!   We register in both branches; `bug_link_only_noreg = true` shows the hang.
 //! * Fig. 6 retransmits the first unacknowledged segment only. A whole window was usually lost, so the default goes back
-//!   N (`restore_mode`, SPEC A3).
-//! * An ACK of new data during a freeze ends it: the path works (SPEC A5).
-//! * A set of connections in place of one flag (SPEC A6); RESTORE may be spread over `stagger`.
-//! * A watchdog (`freeze_max`, SPEC A8), a grace time (`grace`, SPEC A2), a choice of the window after RESTORE
-//!   (`restore_cwnd`, SPEC A15) and a burst cap (`max_burst`), all off by default.
-//! * Round-trip samples of segments sent before a freeze are discarded (SPEC A13).
+//!   N (`restore_mode`, ilc-tcp A3).
+//! * An ACK of new data during a freeze ends it: the path works (ilc-tcp A5).
+//! * A set of connections in place of one flag (ilc-tcp A6); RESTORE may be spread over `stagger`.
+//! * A watchdog (`freeze_max`, ilc-tcp A8), a grace time (`grace`, ilc-tcp A2), a choice of the window after RESTORE
+//!   (`restore_cwnd`, ilc-tcp A15) and a burst cap (`max_burst`), all off by default.
+//! * Round-trip samples of segments sent before a freeze are discarded (ilc-tcp A13).
 //!
 //! ## References
 //! \[Chinta\] M. Chinta, A. Helal: ILC-TCP: An Interlayer Collaboration Protocol for TCP Performance Improvement in
@@ -63,50 +63,50 @@ pub const PARAMS: &[Param] = &[
     },
     Param {
         name: "notify_delay",
-        doc: "Time from an event in a layer to the State Manager's hearing of it (SPEC ILC-P10).",
+        doc: "Time from an event in a layer to the State Manager's hearing of it (criterion ILC-P10).",
         kind: Kind::Duration(Duration::ZERO, LONGEST_WAIT),
         default: "0 s",
     },
     Param {
         name: "restore_mode",
-        doc: "What RESTORE sends first: all that is outstanding, or the first segment only as printed (SPEC A3).",
+        doc: "What RESTORE sends first: all that is outstanding, or the first segment only as printed (ilc-tcp A3).",
         kind: Kind::Choice(&["go-back-n", "first-only"]),
         default: "go-back-n",
     },
     Param {
         name: "restore_cwnd",
-        doc: "The window after RESTORE (SPEC A15).",
+        doc: "The window after RESTORE (ilc-tcp A15).",
         kind: Kind::Choice(&["keep", "half", "slow-start-to-old"]),
         default: "keep",
     },
     Param {
         name: "max_burst",
-        doc: "Segments that RESTORE may send at once; 0 is no cap (SPEC A3).",
+        doc: "Segments that RESTORE may send at once; 0 is no cap (ilc-tcp A3).",
         kind: Kind::Integer(0, 1_000_000),
         default: "0",
     },
     Param {
         name: "freeze_max",
-        doc: "A freeze of this length is probed with one segment and judged again (SPEC A8).",
+        doc: "A freeze of this length is probed with one segment and judged again (ilc-tcp A8).",
         // With no time between probes the run would never get beyond the first.
         kind: Kind::Duration(Duration::from_millis(1), Duration::MAX),
         default: "for ever",
     },
     Param {
         name: "grace",
-        doc: "A timeout this soon after all layers came up is taken for a loss of the outage (SPEC A2).",
+        doc: "A timeout this soon after all layers came up is taken for a loss of the outage (ilc-tcp A2).",
         kind: Kind::Duration(Duration::ZERO, LONGEST_WAIT),
         default: "0 s",
     },
     Param {
         name: "stagger",
-        doc: "RESTORE of several connections is spread over this time (SPEC A6).",
+        doc: "RESTORE of several connections is spread over this time (ilc-tcp A6).",
         kind: Kind::Duration(Duration::ZERO, LONGEST_WAIT),
         default: "0 s",
     },
     Param {
         name: "bug_link_only_noreg",
-        doc: "Do as Fig. 7 is printed: with layers = \"link\" do not register on FREEZE (SPEC A1).",
+        doc: "Do as Fig. 7 is printed: with layers = \"link\" do not register on FREEZE (ilc-tcp A1).",
         kind: Kind::Bool,
         default: "false",
     },
@@ -138,7 +138,7 @@ pub struct IlcTcp {
 }
 
 impl IlcTcp {
-    /// A State Manager that takes all layers for good until told otherwise (SPEC A4).
+    /// A State Manager that takes all layers for good until told otherwise (ilc-tcp A4).
     pub fn new(params: &Params) -> Self {
         let mode = match params.choice("restore_mode") {
             "first-only" => RestoreMode::FirstOnly,

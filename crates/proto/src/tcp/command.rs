@@ -51,7 +51,7 @@ pub enum Command {
     },
 }
 
-/// What is sent first after a freeze, SPEC A3.
+/// What is sent first after a freeze, ilc-tcp A3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestoreMode {
     /// All that is outstanding, from `snd_una`, as the window allows; the timer starts without backoff.
@@ -60,7 +60,7 @@ pub enum RestoreMode {
     FirstOnly,
 }
 
-/// The window after a freeze, SPEC A15.
+/// The window after a freeze, ilc-tcp A15.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestoreWindow {
     /// As it was.

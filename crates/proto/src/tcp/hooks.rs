@@ -1,4 +1,4 @@
-//! The points at which TCP asks or tells a policy, SPEC §6.4.
+//! The points at which TCP asks or tells a policy.
 //!
 //! Each hook gets the connection as it is before the event changes anything. [`NoHooks`] compiles to nothing: with it
 //! the core is a plain TCP.
@@ -47,7 +47,7 @@ pub struct Loss {
 /// What a policy may hear and decide. Every method has a default that leaves TCP alone.
 pub trait Hooks {
     /// The retransmission timer expired with data outstanding in a synchronised state; asked before any change.
-    /// Not asked for SYN, persist and user timeouts (SPEC A11).
+    /// Not asked for SYN, persist and user timeouts (ilc-tcp A11).
     fn on_timeout(&mut self, connection: &Connection, now: Instant) -> Verdict {
         let _ = (connection, now);
         Verdict::Proceed

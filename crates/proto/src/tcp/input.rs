@@ -190,7 +190,7 @@ impl Connection {
     ) {
         match self.control {
             Control::Running => {}
-            // SPEC A5: the path works, so the freeze was a false alarm or is over.
+            // ilc-tcp A5: the path works, so the freeze was a false alarm or is over.
             Control::Frozen { .. } => {
                 self.control = Control::Running;
                 self.emit(|| Event::Thawed);

@@ -1,4 +1,4 @@
-//! What a policy may answer and order, on the core alone (SPEC §6.4).
+//! What a policy may answer and order, on the core alone.
 
 use segue_proto::tcp::cc::Window;
 use segue_proto::tcp::{
@@ -76,7 +76,7 @@ fn a_loss_may_be_answered_by_a_freeze_too() {
 #[test]
 fn a_restore_after_a_freeze_within_fast_recovery_starts_afresh() {
     // All that is outstanding is sent again: ACKs of it are ordinary ones, and what the receiver had already does not
-    // start another recovery (SPEC A3, `recover = snd_max`).
+    // start another recovery (ilc-tcp A3, `recover = snd_max`).
     for variant in ["reno", "new-reno"] {
         let mut solo = ten_in_flight(variant);
         for _ in 0..3 {
@@ -270,7 +270,7 @@ fn an_ack_used_up_by_a_policy_is_no_duplicate() {
 
 #[test]
 fn syn_and_persist_timers_are_nobody_s_business() {
-    // SPEC A11: a policy that would freeze everything is not asked.
+    // ilc-tcp A11: a policy that would freeze everything is not asked.
     let mut solo = Solo::connecting(&plain(), "reno");
     solo.transmit();
     assert_eq!(expire_with(&mut solo, Verdict::Freeze), []);

@@ -59,7 +59,7 @@ fn reno_leaves_recovery_by_a_partial_ack_and_leaves_the_second_loss_to_the_timer
     assert_eq!(dup_acks(&mut solo, 8), [1, 11, 12, 13]);
     assert_eq!(solo.ack(3), NOTHING);
     assert_eq!(solo.connection.sender().inflation, 0);
-    // Those that 11, 12 and 13 bring: `recover` is not passed (SPEC §0.3).
+    // Those that 11, 12 and 13 bring: `recover` is not passed.
     assert_eq!(dup_acks_of(&mut solo, 3, 3), NOTHING);
     assert_eq!(solo.connection.stats().fast_retransmits, 1);
     assert_eq!(solo.expire("retransmission"), [4]);
