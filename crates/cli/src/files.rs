@@ -14,12 +14,14 @@ pub const FLOWS: &str = "flows.csv";
 /// See [`FLOWS`].
 pub const LINKS: &str = "links.csv";
 /// See [`FLOWS`].
+pub const STATIONS: &str = "stations.csv";
+/// See [`FLOWS`].
 pub const EVENTS: &str = "events.csv";
 /// See [`FLOWS`].
 pub const RUN: &str = "run.json";
 
 /// All that a run writes, and so all that `--force` may remove.
-const OWN_FILES: &[&str] = &[FLOWS, LINKS, EVENTS, RUN];
+const OWN_FILES: &[&str] = &[FLOWS, LINKS, STATIONS, EVENTS, RUN];
 
 /// A folder in the making. Dropped before [`publish`](NewFolder::publish), it leaves nothing behind.
 #[derive(Debug)]

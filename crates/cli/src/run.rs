@@ -153,6 +153,7 @@ fn run_into_folder(loaded: &Loaded, target: &Path, args: &RunArgs) -> Result<Res
     let texts = [
         (files::FLOWS, results.flow_table().csv()),
         (files::LINKS, results.link_table(&loaded.scenario).csv()),
+        (files::STATIONS, results.station_table(&loaded.scenario).csv()),
         (files::RUN, format!("{:#}\n", record(loaded, &results))),
     ];
     for (name, text) in texts {
@@ -186,8 +187,12 @@ fn simulated_s(results: &Results) -> Cell {
 fn print(args: &RunArgs, loaded: &Loaded, results: &Results) -> Result<(), Refusal> {
     let flows = results.flow_table();
     let links = args.links.then(|| results.link_table(&loaded.scenario));
+    let has_cells = !loaded.scenario.cells.is_empty();
+    let stations = (args.links && has_cells).then(|| results.station_table(&loaded.scenario));
     match args.format {
-        Format::Table => output::print(&text(loaded, results, &flows, links.as_ref())),
+        Format::Table => {
+            output::print(&text(loaded, results, &[Some(&flows), links.as_ref(), stations.as_ref()]))
+        }
         Format::Csv => output::print(&links.as_ref().unwrap_or(&flows).csv()),
         Format::Json => {
             let mut document = json!({
@@ -202,25 +207,27 @@ fn print(args: &RunArgs, loaded: &Loaded, results: &Results) -> Result<(), Refus
             if let Some(links) = links {
                 document["links"] = links.json_rows();
             }
+            if let Some(stations) = stations {
+                document["stations"] = stations.json_rows();
+            }
             output::print_json(&document)
         }
     }
 }
 
-fn text(loaded: &Loaded, results: &Results, flows: &Table, links: Option<&Table>) -> String {
+fn text(loaded: &Loaded, results: &Results, tables: &[Option<&Table>]) -> String {
     let width = output::terminal_width();
     let title = if loaded.scenario.title.is_empty() { &loaded.name } else { &loaded.scenario.title };
     let mut text = format!(
-        "{title}\nscheme {}, seed {}, {:.3} s simulated, {} events\n\n{}",
+        "{title}\nscheme {}, seed {}, {:.3} s simulated, {} events\n",
         results.scheme,
         loaded.seed,
         results.ended.as_secs_f64(),
-        results.events,
-        output::text_table(flows, width)
+        results.events
     );
-    if let Some(links) = links {
+    for table in tables.iter().flatten().filter(|table| !table.rows.is_empty()) {
         text.push('\n');
-        text.push_str(&output::text_table(links, width));
+        text.push_str(&output::text_table(table, width));
     }
     text
 }

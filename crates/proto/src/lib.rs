@@ -11,6 +11,7 @@
 //! * [`tcp`]: a TCP connection with hooks at the points where a lower layer may have a say.
 //! * [`schemes`]: the policies that answer those hooks; one file each, one table.
 //! * [`signal`]: all that one layer may tell another.
+//! * [`wifi`]: one 802.11 station: the distributed coordination function.
 //! * [`link_state`] and [`ip_state`]: the detectors that turn evidence into signals.
 //! * [`trace`]: the typed events that tests, tools and results read.
 //! * [`time`], [`units`], [`rng`]: time as integer nanoseconds, quantities with units, named random streams.
@@ -27,3 +28,4 @@ pub mod testing;
 pub mod time;
 pub mod trace;
 pub mod units;
+pub mod wifi;

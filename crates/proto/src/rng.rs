@@ -20,14 +20,21 @@ impl Streams {
         Streams { seed }
     }
 
+    /// The streams of a component that names its own: none of them is one of the run's.
+    pub fn within(self, name: &str) -> Streams {
+        Streams { seed: split_mix(self.seed ^ fnv(name)) }
+    }
+
     /// The stream called `name`, for example `"link laptop-ap/loss"`. The same name gives the same stream.
     pub fn stream(self, name: &str) -> Stream {
-        let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-        for byte in name.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-        Stream(Xoshiro256PlusPlus::seed_from_u64(split_mix(hash ^ split_mix(self.seed))))
+        Stream(Xoshiro256PlusPlus::seed_from_u64(split_mix(fnv(name) ^ split_mix(self.seed))))
     }
+}
+
+/// FNV-1a of a name.
+fn fnv(name: &str) -> u64 {
+    name.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// The finaliser of SplitMix64: spreads any change of the input over all output bits.

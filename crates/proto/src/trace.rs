@@ -116,6 +116,8 @@ pub enum DropCause {
     Loss,
     /// The link was down.
     Outage,
+    /// The MAC gave up after its last attempt.
+    RetryLimit,
 }
 
 impl DropCause {
@@ -125,6 +127,7 @@ impl DropCause {
             DropCause::QueueFull => "queue-full",
             DropCause::Loss => "loss",
             DropCause::Outage => "outage",
+            DropCause::RetryLimit => "retry-limit",
         }
     }
 }

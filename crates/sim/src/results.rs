@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use segue_proto::tcp::{EndReason, State, Stats};
 use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::Event;
+use segue_proto::wifi;
 
 use crate::link::LinkCounts;
 use crate::scenario::Scenario;
@@ -19,6 +20,13 @@ pub enum Place {
     Link(usize),
     /// Node.
     Node(usize),
+    /// Station of a cell.
+    Station {
+        /// Index of the cell.
+        cell: usize,
+        /// Index of its member.
+        station: usize,
+    },
 }
 
 /// Somebody who hears every typed event of a run.
@@ -91,6 +99,8 @@ pub struct Results {
     pub flows: Vec<FlowSummary>,
     /// One per link direction.
     pub links: Vec<LinkSummary>,
+    /// By cell, then by member.
+    pub stations: Vec<Vec<wifi::Stats>>,
     /// The scheme on mobile hosts.
     pub scheme: &'static str,
 }
@@ -102,6 +112,7 @@ impl Results {
         events: u64,
         ends: &[EndSummary],
         links: Vec<LinkSummary>,
+        stations: Vec<Vec<wifi::Stats>>,
     ) -> Self {
         let flows = scenario
             .flows
@@ -130,7 +141,7 @@ impl Results {
                 }
             })
             .collect();
-        Results { ended, events, flows, links, scheme: scenario.scheme.spec.name }
+        Results { ended, events, flows, links, stations, scheme: scenario.scheme.spec.name }
     }
 
     /// The flows as a table.
@@ -213,6 +224,37 @@ impl Results {
     }
 }
 
+impl Results {
+    /// The stations of all cells as a table.
+    pub fn station_table(&self, scenario: &Scenario) -> Table {
+        let columns = [
+            "cell",
+            "node",
+            "attempts",
+            "failures",
+            "delivered",
+            "dropped_retry",
+            "dropped_queue",
+            "duplicates",
+        ];
+        let mut rows = Vec::new();
+        for (cell, stations) in scenario.cells.iter().zip(&self.stations) {
+            for (member, s) in cell.members.iter().zip(stations) {
+                let node = scenario.nodes[member.node].name.clone();
+                let counts = [s.attempts, s.failures, s.delivered, s.dropped, s.refused, s.duplicates];
+                let names = [Cell::Text(cell.name.clone()), Cell::Text(node)];
+                rows.push(names.into_iter().chain(counts.map(Cell::Integer)).collect());
+            }
+        }
+        Table {
+            id: "stations".into(),
+            caption: format!("Stations at {}", self.ended),
+            columns: columns.map(str::to_owned).to_vec(),
+            rows,
+        }
+    }
+}
+
 /// Names of the two ends of a link direction.
 fn link_ends(scenario: &Scenario, direction: usize) -> (&str, &str) {
     let [a, b] = scenario.links[direction / 2].ends;
@@ -259,6 +301,10 @@ impl<'a, W: Write> CsvTrace<'a, W> {
                 format!("{from}->{to}")
             }
             Place::Node(node) => self.scenario.nodes[node].name.clone(),
+            Place::Station { cell, station } => {
+                let cell = &self.scenario.cells[cell];
+                format!("{}/{}", cell.name, self.scenario.nodes[cell.members[station].node].name)
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod error;
 pub mod file;
 mod load;
 pub mod quantity;
+mod resolve;
 
 pub use check::CheckError;
 pub use error::ScenarioError;
@@ -18,10 +19,12 @@ use segue_proto::schemes::{self, none};
 use segue_proto::tcp::{Profile, Variant};
 use segue_proto::time::{Duration, Instant};
 use segue_proto::units::BitRate;
+use segue_proto::wifi;
 
 use crate::link::LossPlace;
 use crate::loss::Loss;
 use crate::outage::{Effect, Layer, Schedule};
+use crate::radio::{Position, medium};
 
 /// Everything that a run is made of, except its seed.
 #[derive(Clone, Debug)]
@@ -36,10 +39,14 @@ pub struct Scenario {
     pub nodes: Vec<Node>,
     /// Links between them.
     pub links: Vec<Link>,
+    /// 802.11 media that they share.
+    pub cells: Vec<Cell>,
     /// Connections over them.
     pub flows: Vec<Flow>,
-    /// What goes wrong.
+    /// What goes wrong with links.
     pub outages: Vec<Outage>,
+    /// Who leaves a cell, and when.
+    pub absences: Vec<Absence>,
     /// The policy on mobile hosts.
     pub scheme: SchemeChoice,
 }
@@ -140,6 +147,39 @@ pub struct Outage {
     pub layer: Layer,
     /// What it does to packets.
     pub effect: Effect,
+    /// When.
+    pub schedule: Schedule,
+}
+
+/// An 802.11 medium and its stations.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Its name.
+    pub name: String,
+    /// Who is in it; a station's number is its place here.
+    pub members: Vec<Member>,
+    /// What every station is made from; the station's number is filled in.
+    pub station: wifi::Config,
+    /// Propagation, thresholds, frame errors.
+    pub medium: medium::Config,
+}
+
+/// A station of a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Member {
+    /// Index in [`Scenario::nodes`].
+    pub node: usize,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// A station is out of everybody's range for a while.
+#[derive(Clone, Debug)]
+pub struct Absence {
+    /// Index in [`Scenario::cells`].
+    pub cell: usize,
+    /// Index in [`Cell::members`].
+    pub member: usize,
     /// When.
     pub schedule: Schedule,
 }

@@ -12,6 +12,7 @@
 mod agenda;
 mod layers;
 mod packets;
+pub(crate) mod wifi;
 
 use segue_proto::ip_state::IpState;
 use segue_proto::link_state::{LinkStateDetector, Thresholds};
@@ -24,6 +25,7 @@ use segue_proto::trace::{DropCause, Event};
 use self::agenda::{Agenda, Appointment};
 pub use self::packets::PacketId;
 use self::packets::{Packet, Packets};
+use self::wifi::{CellState, Hop};
 use crate::event_queue::{Component, EventQueue};
 use crate::link::{LinkDirection, Offer};
 use crate::loss::LossProcess;
@@ -78,8 +80,8 @@ pub struct World<'a> {
     now: Instant,
     queue: EventQueue,
     links: Vec<LinkDirection>,
-    /// Node at the far end of each link direction.
-    link_to: Vec<u32>,
+    /// Node at the far end of each direction that routing knows: links, then hops through the air.
+    direction_to: Vec<u32>,
     routes: Routes,
     ends: Vec<FlowEnd>,
     nodes: Vec<NodeState>,
@@ -87,6 +89,14 @@ pub struct World<'a> {
     agenda: Agenda,
     agenda_pending: Instant,
     outages: Vec<OutageProcess>,
+    cells: Vec<CellState>,
+    /// Ways through the air, in the order of their directions.
+    hops: Vec<Hop>,
+    /// Stations that were given something to do in the present event.
+    to_serve: Vec<(u32, u32)>,
+    absences: Vec<OutageProcess>,
+    /// As `hit`, for each absence.
+    absence_hit: Vec<Vec<u32>>,
     /// For each outage, the sending ends of the flows that it hits.
     hit: Vec<Vec<u32>>,
     thrown_out: Vec<PacketId>,
@@ -114,7 +124,7 @@ impl<'a> World<'a> {
             now: Instant::ZERO,
             queue: EventQueue::default(),
             links: Vec::with_capacity(scenario.links.len() * 2),
-            link_to: Vec::with_capacity(scenario.links.len() * 2),
+            direction_to: Vec::with_capacity(scenario.links.len() * 2),
             routes: Routes::new(&exits(scenario), &forwards(scenario)),
             ends: Vec::with_capacity(scenario.flows.len() * 2),
             nodes: scenario.nodes.iter().map(|node| new_node(scenario, &node.kind)).collect(),
@@ -122,6 +132,11 @@ impl<'a> World<'a> {
             agenda: Agenda::default(),
             agenda_pending: Instant::MAX,
             outages: Vec::new(),
+            cells: Vec::new(),
+            hops: wifi::hops(scenario),
+            to_serve: Vec::new(),
+            absences: Vec::new(),
+            absence_hit: Vec::new(),
             hit: Vec::new(),
             thrown_out: Vec::new(),
             unfinished: scenario.flows.len(),
@@ -131,7 +146,10 @@ impl<'a> World<'a> {
         };
         world.add_links(streams);
         world.add_flows();
+        let first = world.links.len() + world.ends.len() + world.nodes.len() + 1;
+        world.add_cells(first as u32, streams);
         world.add_outages(streams);
+        world.add_absences(streams);
         world.add_beacons();
         world
     }
@@ -150,8 +168,12 @@ impl<'a> World<'a> {
                     loss,
                     direction.loss_place,
                 ));
-                self.link_to.push(to as u32);
+                self.direction_to.push(to as u32);
             }
+        }
+        for hop in &self.hops {
+            let member = self.scenario.cells[hop.cell as usize].members[hop.to as usize];
+            self.direction_to.push(member.node as u32);
         }
     }
 
@@ -224,6 +246,7 @@ impl<'a> World<'a> {
         let links = self.links.len() as u32;
         let ends = self.ends.len() as u32;
         let nodes = self.nodes.len() as u32;
+        let agenda = links + ends + nodes;
         self.schedule_agenda();
         while let Some((at, component)) = self.queue.peek().filter(|(at, _)| *at <= end) {
             self.now = at;
@@ -237,12 +260,17 @@ impl<'a> World<'a> {
                 self.handle_connection_timer(number - links)
             } else if number < links + ends + nodes {
                 self.handle_scheme_timer(number - links - ends)
-            } else {
+            } else if number == agenda {
                 self.handle_agenda()
+            } else {
+                self.handle_wifi(number)
             };
             match again {
                 Some(next) => self.queue.reschedule(next, component),
                 None => self.queue.pop(),
+            }
+            if !self.to_serve.is_empty() {
+                self.serve_stations();
             }
             if self.unfinished == 0 && fixed_sizes {
                 return;
@@ -270,7 +298,7 @@ impl<'a> World<'a> {
         }
         let (to, bytes) = (packet.to, packet.bytes);
         self.links[direction as usize].count_arrival(bytes);
-        let here = self.link_to[direction as usize];
+        let here = self.direction_to[direction as usize];
         if to == here {
             let Packet { segment, end, .. } = *self.packets.get(id);
             self.packets.remove(id);
@@ -284,7 +312,11 @@ impl<'a> World<'a> {
     fn forward(&mut self, here: u32, to: u32, id: PacketId, bytes: u32) {
         // The scenario was refused if any flow had no way; a packet only ever goes along a flow.
         let direction = self.routes.next(here, to).expect("every flow has a route");
-        match self.links[direction as usize].offer(id, bytes, self.now) {
+        let Some(link) = self.links.get_mut(direction as usize) else {
+            self.send_by_air(direction - self.links.len() as u32, id, bytes);
+            return;
+        };
+        match link.offer(id, bytes, self.now) {
             Offer::Taken { first_arrival: Some(at) } => self.queue.push(at, Component(direction)),
             Offer::Taken { first_arrival: None } => {}
             Offer::Dropped(cause) => {
@@ -465,6 +497,8 @@ impl<'a> World<'a> {
             }
             Appointment::OutageBegins { outage, until } => self.begin_outage(outage, until),
             Appointment::OutageEnds { outage } => self.end_outage(outage),
+            Appointment::AbsenceBegins { absence, until } => self.begin_absence(absence, until),
+            Appointment::AbsenceEnds { absence } => self.end_absence(absence),
             Appointment::Beacon { node } => self.hear_beacon(node),
             Appointment::Silence { node } => self.notice_silence(node),
             Appointment::Deliver { node, signal } => self.deliver(node, signal),
@@ -506,7 +540,7 @@ impl<'a> World<'a> {
             })
             .collect::<Vec<_>>();
         let links = self.links.iter().map(|link| LinkSummary { counts: link.counts }).collect();
-        Results::new(self.scenario, self.now, self.queue.insertions(), &ends, links)
+        Results::new(self.scenario, self.now, self.queue.insertions(), &ends, links, self.station_stats())
     }
 }
 
@@ -517,6 +551,12 @@ fn exits(scenario: &Scenario) -> Vec<Vec<Exit>> {
         let direction = 2 * index as u32;
         exits[a].push(Exit { to: b as u32, direction, cost: link.cost });
         exits[b].push(Exit { to: a as u32, direction: direction + 1, cost: link.cost });
+    }
+    let first = 2 * scenario.links.len();
+    for (index, hop) in wifi::hops(scenario).iter().enumerate() {
+        let node = |station: u32| scenario.cells[hop.cell as usize].members[station as usize].node;
+        let direction = (first + index) as u32;
+        exits[node(hop.from)].push(Exit { to: node(hop.to) as u32, direction, cost: 1 });
     }
     exits
 }

@@ -140,6 +140,8 @@ fn scenario(case: &Row, expected: &Row) -> Scenario {
                 cost: 1,
             },
         ],
+        cells: Vec::new(),
+        absences: Vec::new(),
         flows: vec![Flow {
             name: "flow".into(),
             from: 0,

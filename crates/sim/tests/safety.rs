@@ -187,6 +187,7 @@ impl Observer for Watcher {
                     DropCause::QueueFull => 0,
                     DropCause::Loss => 1,
                     DropCause::Outage => 2,
+                    DropCause::RetryLimit => panic!("a wire has no retries"),
                 };
                 slot(&mut self.drops, direction)[kind] += 1;
             }

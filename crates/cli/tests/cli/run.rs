@@ -102,7 +102,10 @@ fn out_writes_a_complete_folder() {
         sandbox.segue(&["run", SMALL, "--out", "results/small", "--seed", "9"])
     );
     assert_eq!(sandbox.names("results"), ["small"]);
-    assert_eq!(sandbox.names("results/small"), ["events.csv", "flows.csv", "links.csv", "run.json"]);
+    assert_eq!(
+        sandbox.names("results/small"),
+        ["events.csv", "flows.csv", "links.csv", "run.json", "stations.csv"]
+    );
 
     let printed =
         |words: &[&str]| sandbox.segue(&[&["run", SMALL, "--format", "csv"], words].concat()).data();

@@ -6,6 +6,7 @@ use segue_proto::schemes::none;
 use segue_proto::tcp::Profile;
 use segue_proto::tcp::profile::InitialSsthresh;
 use segue_proto::time::{Duration, Instant};
+use segue_proto::wifi::RateControl;
 
 use super::{Direction, Flow, LinkNews, NodeKind, Outage, Scenario};
 use crate::event_queue::Component;
@@ -52,9 +53,14 @@ fn require(holds: bool, key: impl Into<String>, message: impl Into<String>) -> C
 pub fn check(scenario: &Scenario) -> Check {
     require(scenario.duration > Duration::ZERO, "duration", "found 0 s; allowed: more than 0 s")?;
     require(scenario.duration < Duration::MAX, "duration", "found for ever; allowed: a finite time")?;
-    require(!scenario.links.is_empty(), "links", "there is none; allowed: at least one [[links]]")?;
+    let connected = !(scenario.links.is_empty() && scenario.cells.is_empty());
+    require(connected, "links", "there is none; allowed: at least one [[links]] or [[cells]]")?;
     require(!scenario.flows.is_empty(), "flows", "there is none; allowed: at least one [[flows]]")?;
-    let components = 2 * scenario.links.len() + 2 * scenario.flows.len() + scenario.nodes.len() + 1;
+    let components = 2 * scenario.links.len()
+        + 2 * scenario.flows.len()
+        + scenario.nodes.len()
+        + 1
+        + crate::world::wifi::components(scenario) as usize;
     require(
         components < Component::MAX as usize,
         "",
@@ -62,9 +68,13 @@ pub fn check(scenario: &Scenario) -> Check {
     )?;
     check_nodes(scenario)?;
     check_links(scenario)?;
+    check_cells(scenario)?;
     check_flows(scenario)?;
     for (i, outage) in scenario.outages.iter().enumerate() {
         check_outage(&format!("outages[{i}]"), outage, scenario)?;
+    }
+    for (i, absence) in scenario.absences.iter().enumerate() {
+        check_schedule(&format!("absences[{i}]"), &absence.schedule)?;
     }
     check_scheme(scenario)
 }
@@ -140,6 +150,38 @@ fn check_direction(key: &str, direction: &Direction) -> Check {
             }
         }
     }
+}
+
+fn check_cells(scenario: &Scenario) -> Check {
+    let mut names = BTreeSet::new();
+    for (i, cell) in scenario.cells.iter().enumerate() {
+        let key = format!("cells[{i}]");
+        let message = format!("a second cell \"{}\"; allowed: a name of its own", cell.name);
+        require(names.insert(cell.name.as_str()), format!("{key}.name"), message)?;
+        let count = cell.members.len();
+        let message = format!("found {count}; allowed: 2 to 1000 hosts and routers");
+        require((2..=1000).contains(&count), format!("{key}.members"), message)?;
+        let mut seen = BTreeSet::new();
+        for (m, member) in cell.members.iter().enumerate() {
+            let name = &scenario.nodes[member.node].name;
+            let message = format!("\"{name}\" twice; allowed: once");
+            require(seen.insert(member.node), format!("{key}.members[{m}]"), message)?;
+            let finite = member.position.x.abs() < 1e8 && member.position.y.abs() < 1e8;
+            require(finite, format!("{key}.members[{m}]"), "a position of 10^8 m or more; allowed: nearer")?;
+        }
+        let station = &cell.station;
+        let (RateControl::Fixed(rate) | RateControl::Arf(rate)) = station.rate_control;
+        let same_family = station.basic_rate.is_ofdm() == rate.is_ofdm();
+        let message = "of the other family than rate; allowed: both DSSS or both OFDM";
+        require(same_family, format!("{key}.basic_rate"), message)?;
+        let limits = station.retry_limits;
+        require(limits.short > 0, format!("{key}.short_retry_limit"), "found 0; allowed: 1 or more")?;
+        require(limits.long > 0, format!("{key}.long_retry_limit"), "found 0; allowed: 1 or more")?;
+        let error = cell.medium.errors.by_kind[0];
+        let message = format!("found {error}; allowed: 0 to 1");
+        require((0.0..=1.0).contains(&error), format!("{key}.frame_error"), message)?;
+    }
+    Ok(())
 }
 
 fn check_flows(scenario: &Scenario) -> Check {
@@ -224,23 +266,27 @@ fn check_profile(flow_key: &str, p: &Profile) -> Check {
 }
 
 fn check_outage(key: &str, outage: &Outage, scenario: &Scenario) -> Check {
+    check_schedule(key, &outage.schedule)?;
+    let message = format!("there are {} links", scenario.links.len());
+    require(outage.link < scenario.links.len(), format!("{key}.link"), message)
+}
+
+fn check_schedule(key: &str, schedule: &Schedule) -> Check {
     let zero = "found 0 s; allowed: more than 0 s";
-    match outage.schedule {
+    match *schedule {
         Schedule::Periodic { duration, every, count, .. } => {
             require(count > 0, format!("{key}.count"), "found 0; allowed: 1 or more")?;
             let message = format!("found {every}; allowed: more than the duration of {duration}");
             require(count == 1 || every > duration, format!("{key}.every"), message)?;
             // An outage of no length flushes a queue; one that begins and ends at once does nothing else.
             let message = "found for ever, more than once; allowed: a finite time, or no every";
-            require(duration < Duration::MAX || count == 1, format!("{key}.duration"), message)?;
+            require(duration < Duration::MAX || count == 1, format!("{key}.duration"), message)
         }
         Schedule::Random { mean_up, mean_down, .. } => {
             require(mean_up > Duration::ZERO, format!("{key}.mean_up"), zero)?;
-            require(mean_down > Duration::ZERO, format!("{key}.mean_down"), zero)?;
+            require(mean_down > Duration::ZERO, format!("{key}.mean_down"), zero)
         }
     }
-    let message = format!("there are {} links", scenario.links.len());
-    require(outage.link < scenario.links.len(), format!("{key}.link"), message)
 }
 
 fn check_scheme(scenario: &Scenario) -> Check {

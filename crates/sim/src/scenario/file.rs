@@ -8,7 +8,7 @@ use segue_proto::time::Duration;
 use segue_proto::units::{BitRate, Bytes};
 use serde::Deserialize;
 
-use super::quantity::{DurationOrOff, Quantity};
+use super::quantity::{OrOff, Quantity};
 
 /// A whole file.
 #[derive(Clone, Debug, Deserialize)]
@@ -36,12 +36,18 @@ pub struct File {
     /// Links.
     #[serde(default)]
     pub links: Vec<Link>,
+    /// Cells.
+    #[serde(default)]
+    pub cells: Vec<Cell>,
     /// Flows.
     #[serde(default)]
     pub flows: Vec<Flow>,
     /// Outages.
     #[serde(default)]
     pub outages: Vec<Outage>,
+    /// Absences.
+    #[serde(default)]
+    pub absences: Vec<Absence>,
 }
 
 /// `[hosts.NAME]`.
@@ -53,6 +59,8 @@ pub struct Host {
     pub mobile: bool,
     /// Hears of its links by beacons, not at once.
     pub beacons: Option<Beacons>,
+    /// Where it stands, in metres.
+    pub position: Option<[f64; 2]>,
 }
 
 /// `beacons = { … }` of a host.
@@ -67,10 +75,13 @@ pub struct Beacons {
     pub missed: Option<u32>,
 }
 
-/// `[routers.NAME]`: nothing to say.
+/// `[routers.NAME]`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Router {}
+pub struct Router {
+    /// Where it stands, in metres.
+    pub position: Option<[f64; 2]>,
+}
 
 /// `[[links]]`.
 #[derive(Clone, Debug, Deserialize)]
@@ -152,6 +163,69 @@ pub enum Place {
     Entrance,
 }
 
+/// `[[cells]]`: an 802.11 medium.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// Default: `cell`, numbered if there are several.
+    pub name: Option<String>,
+    /// Names of the hosts and routers in it.
+    pub members: Vec<String>,
+    /// Data rate: one of 1, 2, 5.5, 11 Mb/s (DSSS) or 6, 9, 12, 18, 24, 36, 48, 54 Mb/s (OFDM).
+    pub rate: Quantity<BitRate>,
+    /// Rate of control frames; default the lowest of the family.
+    pub basic_rate: Option<Quantity<BitRate>>,
+    /// `fixed` (default) or `arf`.
+    pub rate_control: Option<RateControl>,
+    /// Short DSSS preamble.
+    #[serde(default)]
+    pub short_preamble: bool,
+    /// Frames longer than this are preceded by RTS and CTS; default all, `"off"` none.
+    pub rts_threshold: Option<OrOff<Bytes>>,
+    /// Attempts of RTS and of short data frames; default 7.
+    pub short_retry_limit: Option<u16>,
+    /// Attempts of data frames above the RTS threshold; default 4.
+    pub long_retry_limit: Option<u16>,
+    /// Packets that may wait at each station; default 50.
+    pub queue: Option<u32>,
+    /// Whether EIFS follows a frame that could not be decoded; default true.
+    pub eifs: Option<bool>,
+    /// Probability with which each frame is lost; default 0.
+    pub frame_error: Option<f64>,
+}
+
+/// See [`segue_proto::wifi::RateControl`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateControl {
+    /// Always the same.
+    Fixed,
+    /// Automatic rate fallback.
+    Arf,
+}
+
+/// `[[absences]]`: a host is out of range of its cell.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Absence {
+    /// Host or router.
+    pub node: String,
+    /// Cell; default the only one that the node is in.
+    pub cell: Option<String>,
+    /// Begin of the first; with `mean_up`, begin of the first time in range.
+    pub start: Option<Quantity<Duration>>,
+    /// Length of each.
+    pub duration: Option<Quantity<Duration>>,
+    /// From begin to begin.
+    pub every: Option<Quantity<Duration>>,
+    /// How many; default one, with `every` until the end of the run.
+    pub count: Option<u64>,
+    /// Random absences: mean time in range.
+    pub mean_up: Option<Quantity<Duration>>,
+    /// Random absences: mean time out of range.
+    pub mean_down: Option<Quantity<Duration>>,
+}
+
 /// `[[flows]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -204,7 +278,7 @@ pub struct Tcp {
     /// RFC 3042.
     pub limited_transmit: Option<bool>,
     /// Longest delay of an ACK, or `"off"`.
-    pub delayed_ack: Option<DurationOrOff>,
+    pub delayed_ack: Option<OrOff<Duration>>,
     /// RFC 7323.
     pub timestamps: Option<bool>,
     /// RFC 896.
@@ -212,7 +286,7 @@ pub struct Tcp {
     /// Whether a finished flow closes its connection.
     pub close: Option<bool>,
     /// RFC 9293 §3.8.3, or `"off"`.
-    pub user_timeout: Option<DurationOrOff>,
+    pub user_timeout: Option<OrOff<Duration>>,
 }
 
 /// `[[outages]]`.

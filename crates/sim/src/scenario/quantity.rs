@@ -48,26 +48,26 @@ impl<'de, T: Readable> Deserialize<'de> for Quantity<T> {
     }
 }
 
-/// A time, or `"off"`.
+/// A quantity, or `"off"`.
 #[derive(Clone, Copy, Debug)]
-pub struct DurationOrOff(pub Option<Duration>);
+pub struct OrOff<T>(pub Option<T>);
 
-impl<'de> Deserialize<'de> for DurationOrOff {
+impl<'de, T: Readable> Deserialize<'de> for OrOff<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OffVisitor;
-        impl Visitor<'_> for OffVisitor {
-            type Value = DurationOrOff;
+        struct OffVisitor<T>(PhantomData<T>);
+        impl<T: Readable> Visitor<'_> for OffVisitor<T> {
+            type Value = OrOff<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{}, or \"off\"", Duration::ALLOWED)
+                write!(f, "{}, or \"off\"", T::ALLOWED)
             }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<DurationOrOff, E> {
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<OrOff<T>, E> {
                 if text == "off" {
-                    return Ok(DurationOrOff(None));
+                    return Ok(OrOff(None));
                 }
-                let refuse = |e| E::custom(format_args!("{e}; allowed: {}, or \"off\"", Duration::ALLOWED));
-                text.parse().map(|d| DurationOrOff(Some(d))).map_err(refuse)
+                let refuse = |e| E::custom(format_args!("{e}; allowed: {}, or \"off\"", T::ALLOWED));
+                text.parse().map(|value| OrOff(Some(value))).map_err(refuse)
             }
         }
-        deserializer.deserialize_any(OffVisitor)
+        deserializer.deserialize_any(OffVisitor(PhantomData))
     }
 }

@@ -12,6 +12,8 @@ pub(super) enum Appointment {
     Open { flow: u32 },
     OutageBegins { outage: u32, until: Instant },
     OutageEnds { outage: u32 },
+    AbsenceBegins { absence: u32, until: Instant },
+    AbsenceEnds { absence: u32 },
     Beacon { node: u32 },
     Silence { node: u32 },
     Deliver { node: u32, signal: Signal },

@@ -17,24 +17,30 @@ impl World<'_> {
         for (index, outage) in self.scenario.outages.iter().enumerate() {
             let stream = streams.stream(&format!("outage {index}"));
             self.outages.push(OutageProcess::new(outage.schedule, stream));
-            let crosses = |end: &u32| {
-                let FlowEnd { node, peer_node, .. } = self.ends[*end as usize];
-                self.crosses(outage.link, node, peer_node) || self.crosses(outage.link, peer_node, node)
-            };
-            self.hit.push((0..self.ends.len() as u32).step_by(2).filter(crosses).collect());
+            let hit = self.flows_that_use(&|direction| direction as usize / 2 == outage.link);
+            self.hit.push(hit);
             self.plan_next_outage(index as u32);
         }
     }
 
-    /// Whether the way from node `from` to node `to` uses `link`.
-    pub(super) fn crosses(&self, link: usize, from: u32, to: u32) -> bool {
+    /// The sending ends of the flows whose way there or back uses a direction that `uses` names.
+    pub(super) fn flows_that_use(&self, uses: &dyn Fn(u32) -> bool) -> Vec<u32> {
+        let crosses = |end: &u32| {
+            let FlowEnd { node, peer_node, .. } = self.ends[*end as usize];
+            self.crosses(uses, node, peer_node) || self.crosses(uses, peer_node, node)
+        };
+        (0..self.ends.len() as u32).step_by(2).filter(crosses).collect()
+    }
+
+    /// Whether the way from node `from` to node `to` uses a direction that `uses` names.
+    fn crosses(&self, uses: &dyn Fn(u32) -> bool, from: u32, to: u32) -> bool {
         let mut at = from;
         while at != to {
             let Some(direction) = self.routes.next(at, to) else { return false };
-            if direction as usize / 2 == link {
+            if uses(direction) {
                 return true;
             }
-            at = self.link_to[direction as usize];
+            at = self.direction_to[direction as usize];
         }
         false
     }
@@ -78,42 +84,54 @@ impl World<'_> {
         for side in (0..2).filter(|side| outage.directions[*side]) {
             self.links[outage.link * 2 + side].come_up(outage.effect, self.now);
         }
-        for end in &self.hit[number as usize] {
+        let hit = std::mem::take(&mut self.hit[number as usize]);
+        self.note_outage_ended(&hit);
+        self.hit[number as usize] = hit;
+        self.observe(Place::Link(outage.link * 2), Event::OutageEnded);
+        self.tell_ends(number, true);
+        self.plan_next_outage(number);
+    }
+
+    /// An outage is over for the flows of these sending ends: what they send next ends their silence.
+    pub(super) fn note_outage_ended(&mut self, ends: &[u32]) {
+        for end in ends {
             let end = &mut self.ends[*end as usize];
             let has_work = end.opened && end.finished.is_none();
             end.outage_ended = has_work.then_some(self.now);
         }
-        self.observe(Place::Link(outage.link * 2), Event::OutageEnded);
-        self.tell_ends(number, true);
-        self.plan_next_outage(number);
     }
 
     /// The mobile hosts at the ends of the link learn about it.
     pub(super) fn tell_ends(&mut self, number: u32, good: bool) {
         let outage = &self.scenario.outages[number as usize];
         for node in self.scenario.links[outage.link].ends {
-            let state = &mut self.nodes[node];
-            if !state.mobile {
-                continue;
-            }
-            let kind = match outage.layer {
-                Layer::Ip => {
-                    state.ip_down = if good { state.ip_down.saturating_sub(1) } else { state.ip_down + 1 };
-                    let event = if good { IpEvent::RegistrationConfirmed } else { IpEvent::AttachmentLost };
-                    if good && state.ip_down > 0 { None } else { state.ip_state.handle_event(event) }
-                }
-                Layer::Link => {
-                    state.links_down =
-                        if good { state.links_down.saturating_sub(1) } else { state.links_down + 1 };
-                    match state.link_news {
-                        LinkNews::AtOnce => state.link_state.handle_evidence(state.links_down == 0),
-                        LinkNews::Beacons { .. } => None,
-                    }
-                }
-            };
-            let source = if outage.layer == Layer::Ip { Source::Ip } else { Source::Link };
-            self.send_news(node as u32, kind, source);
+            self.tell_node(node as u32, outage.layer, good);
         }
+    }
+
+    /// A node learns that `layer` stopped working, or works again; it matters to mobile hosts.
+    pub(super) fn tell_node(&mut self, node: u32, layer: Layer, good: bool) {
+        let state = &mut self.nodes[node as usize];
+        if !state.mobile {
+            return;
+        }
+        let kind = match layer {
+            Layer::Ip => {
+                state.ip_down = if good { state.ip_down.saturating_sub(1) } else { state.ip_down + 1 };
+                let event = if good { IpEvent::RegistrationConfirmed } else { IpEvent::AttachmentLost };
+                if good && state.ip_down > 0 { None } else { state.ip_state.handle_event(event) }
+            }
+            Layer::Link => {
+                state.links_down =
+                    if good { state.links_down.saturating_sub(1) } else { state.links_down + 1 };
+                match state.link_news {
+                    LinkNews::AtOnce => state.link_state.handle_evidence(state.links_down == 0),
+                    LinkNews::Beacons { .. } => None,
+                }
+            }
+        };
+        let source = if layer == Layer::Ip { Source::Ip } else { Source::Link };
+        self.send_news(node, kind, source);
     }
 
     /// Sends a signal on its way to the scheme on `node`.
