@@ -18,6 +18,7 @@
 
 pub mod ip_state;
 pub mod link_state;
+pub mod mobile_ip;
 pub mod params;
 pub mod rng;
 pub mod schemes;
@@ -29,3 +30,4 @@ pub mod time;
 pub mod trace;
 pub mod units;
 pub mod wifi;
+pub mod wire;
