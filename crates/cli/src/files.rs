@@ -15,13 +15,15 @@ pub const FLOWS: &str = "flows.csv";
 pub const LINKS: &str = "links.csv";
 /// See [`FLOWS`].
 pub const STATIONS: &str = "stations.csv";
+/// Roaming hosts and agents.
+pub const MOBILITY: &str = "mobility.csv";
 /// See [`FLOWS`].
 pub const EVENTS: &str = "events.csv";
 /// See [`FLOWS`].
 pub const RUN: &str = "run.json";
 
 /// All that a run writes, and so all that `--force` may remove.
-const OWN_FILES: &[&str] = &[FLOWS, LINKS, STATIONS, EVENTS, RUN];
+const OWN_FILES: &[&str] = &[FLOWS, LINKS, STATIONS, MOBILITY, EVENTS, RUN];
 
 /// A folder in the making. Dropped before [`publish`](NewFolder::publish), it leaves nothing behind.
 #[derive(Debug)]

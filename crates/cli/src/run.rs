@@ -154,6 +154,7 @@ fn run_into_folder(loaded: &Loaded, target: &Path, args: &RunArgs) -> Result<Res
         (files::FLOWS, results.flow_table().csv()),
         (files::LINKS, results.link_table(&loaded.scenario).csv()),
         (files::STATIONS, results.station_table(&loaded.scenario).csv()),
+        (files::MOBILITY, results.mobility_table(&loaded.scenario).csv()),
         (files::RUN, format!("{:#}\n", record(loaded, &results))),
     ];
     for (name, text) in texts {
@@ -189,9 +190,11 @@ fn print(args: &RunArgs, loaded: &Loaded, results: &Results) -> Result<(), Refus
     let links = args.links.then(|| results.link_table(&loaded.scenario));
     let has_cells = !loaded.scenario.cells.is_empty();
     let stations = (args.links && has_cells).then(|| results.station_table(&loaded.scenario));
+    let mobility = (!results.mobility.is_empty()).then(|| results.mobility_table(&loaded.scenario));
     match args.format {
         Format::Table => {
-            output::print(&text(loaded, results, &[Some(&flows), links.as_ref(), stations.as_ref()]))
+            let tables = [Some(&flows), mobility.as_ref(), links.as_ref(), stations.as_ref()];
+            output::print(&text(loaded, results, &tables))
         }
         Format::Csv => output::print(&links.as_ref().unwrap_or(&flows).csv()),
         Format::Json => {
@@ -209,6 +212,9 @@ fn print(args: &RunArgs, loaded: &Loaded, results: &Results) -> Result<(), Refus
             }
             if let Some(stations) = stations {
                 document["stations"] = stations.json_rows();
+            }
+            if let Some(mobility) = mobility {
+                document["mobility"] = mobility.json_rows();
             }
             output::print_json(&document)
         }

@@ -2,6 +2,7 @@
 //!
 //! Positions count sequence space from the SYN: the SYN is 0, the first byte of the stream 1. Windows are in segments.
 
+use crate::mobile_ip::{Address, DropReason};
 use crate::signal::Signal;
 use crate::tcp::{EndReason, State, Verdict};
 use crate::time::Duration;
@@ -105,6 +106,30 @@ pub enum Event {
     OutageBegan,
     /// An outage ended.
     OutageEnded,
+    /// A host speaks through another access point or agent, or through none.
+    AttachmentChanged {
+        /// The access point or agent.
+        to: Option<Address>,
+    },
+    /// A host is registered, or at home.
+    Registered {
+        /// The agent.
+        with: Address,
+    },
+    /// A home agent or correspondent sends the packets for a host elsewhere from now on.
+    BindingChanged {
+        /// The host.
+        host: Address,
+        /// Its care-of address; `None`: by ordinary routing.
+        care_of: Option<Address>,
+    },
+    /// A control message of Mobile IP left its sender.
+    MessageSent {
+        /// Its name.
+        message: &'static str,
+        /// Its destination.
+        to: Address,
+    },
 }
 
 /// Why a packet was lost.
@@ -118,6 +143,10 @@ pub enum DropCause {
     Outage,
     /// The MAC gave up after its last attempt.
     RetryLimit,
+    /// The host that is to send or to receive it speaks through nobody at present.
+    NoAttachment,
+    /// An agent discarded it.
+    Agent(DropReason),
 }
 
 impl DropCause {
@@ -128,6 +157,8 @@ impl DropCause {
             DropCause::Loss => "loss",
             DropCause::Outage => "outage",
             DropCause::RetryLimit => "retry-limit",
+            DropCause::NoAttachment => "no-attachment",
+            DropCause::Agent(reason) => reason.name(),
         }
     }
 }
@@ -152,6 +183,10 @@ impl Event {
             Event::PacketDropped { .. } => "packet-dropped",
             Event::OutageBegan => "outage-began",
             Event::OutageEnded => "outage-ended",
+            Event::AttachmentChanged { .. } => "attachment-changed",
+            Event::Registered { .. } => "registered",
+            Event::BindingChanged { .. } => "binding-changed",
+            Event::MessageSent { .. } => "message-sent",
         }
     }
 }

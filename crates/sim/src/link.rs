@@ -68,8 +68,9 @@ impl LinkCounts {
         match cause {
             DropCause::QueueFull => self.dropped_queue += 1,
             DropCause::Loss => self.dropped_loss += 1,
-            // A wire has no retries.
-            DropCause::Outage | DropCause::RetryLimit => self.dropped_outage += 1,
+            DropCause::Outage => self.dropped_outage += 1,
+            // Not on a wire.
+            DropCause::RetryLimit | DropCause::NoAttachment | DropCause::Agent(_) => {}
         }
     }
 }

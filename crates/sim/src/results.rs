@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use segue_proto::mobile_ip::Address;
 use segue_proto::tcp::{EndReason, State, Stats};
 use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::Event;
@@ -9,6 +10,7 @@ use segue_proto::wifi;
 
 use crate::link::LinkCounts;
 use crate::scenario::Scenario;
+use crate::scenario::mobile_ip::node_of;
 use crate::table::{Cell, Table, csv_field};
 
 /// Where an event happened.
@@ -88,6 +90,27 @@ pub struct FlowSummary {
     pub goodput_bps: f64,
 }
 
+/// What a roaming host or an agent did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MobilitySummary {
+    /// What it is.
+    pub roles: &'static str,
+    /// How often the host began to speak through an access point or agent.
+    pub attachments: u64,
+    /// Registration replies that the host got.
+    pub registrations: u64,
+    /// Time that the host was not registered, or had no access point.
+    pub cut_off: Duration,
+    /// The longest of these times.
+    pub longest_cut: Duration,
+    /// Control messages sent.
+    pub messages: u64,
+    /// Packets put into tunnels.
+    pub tunnelled: u64,
+    /// Packets discarded for want of a place to send them.
+    pub dropped: u64,
+}
+
 /// What a run gives.
 #[derive(Clone, Debug)]
 pub struct Results {
@@ -101,6 +124,8 @@ pub struct Results {
     pub links: Vec<LinkSummary>,
     /// By cell, then by member.
     pub stations: Vec<Vec<wifi::Stats>>,
+    /// Roaming hosts and agents, by node.
+    pub mobility: Vec<(usize, MobilitySummary)>,
     /// The scheme on mobile hosts.
     pub scheme: &'static str,
 }
@@ -113,6 +138,7 @@ impl Results {
         ends: &[EndSummary],
         links: Vec<LinkSummary>,
         stations: Vec<Vec<wifi::Stats>>,
+        mobility: Vec<(usize, MobilitySummary)>,
     ) -> Self {
         let flows = scenario
             .flows
@@ -141,7 +167,7 @@ impl Results {
                 }
             })
             .collect();
-        Results { ended, events, flows, links, stations, scheme: scenario.scheme.spec.name }
+        Results { ended, events, flows, links, stations, mobility, scheme: scenario.scheme.spec.name }
     }
 
     /// The flows as a table.
@@ -255,6 +281,43 @@ impl Results {
     }
 }
 
+impl Results {
+    /// Roaming hosts and agents as a table.
+    pub fn mobility_table(&self, scenario: &Scenario) -> Table {
+        let columns = [
+            "node",
+            "role",
+            "attachments",
+            "registrations",
+            "cut_off_s",
+            "longest_cut_s",
+            "messages",
+            "tunnelled",
+            "dropped",
+        ];
+        let row = |(node, summary): &(usize, MobilitySummary)| {
+            let seconds = |duration: Duration| Cell::Number(duration.as_secs_f64(), 6);
+            vec![
+                Cell::Text(scenario.nodes[*node].name.clone()),
+                Cell::Text(summary.roles.to_owned()),
+                Cell::Integer(summary.attachments),
+                Cell::Integer(summary.registrations),
+                seconds(summary.cut_off),
+                seconds(summary.longest_cut),
+                Cell::Integer(summary.messages),
+                Cell::Integer(summary.tunnelled),
+                Cell::Integer(summary.dropped),
+            ]
+        };
+        Table {
+            id: "mobility".into(),
+            caption: format!("Roaming hosts and agents at {}", self.ended),
+            columns: columns.map(str::to_owned).to_vec(),
+            rows: self.mobility.iter().map(row).collect(),
+        }
+    }
+}
+
 /// Names of the two ends of a link direction.
 fn link_ends(scenario: &Scenario, direction: usize) -> (&str, &str) {
     let [a, b] = scenario.links[direction / 2].ends;
@@ -322,8 +385,14 @@ struct Fields {
     detail: String,
 }
 
-impl Fields {
-    fn of(event: &Event) -> Fields {
+impl<W: Write> CsvTrace<'_, W> {
+    /// The name of the node with an address; the address itself if there is none, as of a multicast.
+    fn node_name(&self, address: Address) -> String {
+        let node = node_of(address).and_then(|node| self.scenario.nodes.get(node));
+        node.map_or_else(|| address.to_string(), |node| node.name.clone())
+    }
+
+    fn fields(&self, event: &Event) -> Fields {
         let none = Fields::default();
         match *event {
             Event::StateChanged { from, to } => {
@@ -364,6 +433,17 @@ impl Fields {
             Event::PacketDropped { cause, bytes } => {
                 Fields { len: Some(bytes), detail: cause.name().to_owned(), ..none }
             }
+            Event::AttachmentChanged { to } => {
+                Fields { detail: to.map_or("nobody".to_owned(), |to| self.node_name(to)), ..none }
+            }
+            Event::Registered { with } => Fields { detail: self.node_name(with), ..none },
+            Event::BindingChanged { host, care_of } => {
+                let way = care_of.map_or("by routing".to_owned(), |at| format!("at {}", self.node_name(at)));
+                Fields { detail: format!("{} {way}", self.node_name(host)), ..none }
+            }
+            Event::MessageSent { message, to } => {
+                Fields { detail: format!("{message} to {}", self.node_name(to)), ..none }
+            }
             Event::WindowProbed | Event::Thawed | Event::OutageBegan | Event::OutageEnded => none,
         }
     }
@@ -378,7 +458,7 @@ impl<W: Write> Observer for CsvTrace<'_, W> {
         if self.failure.is_some() {
             return;
         }
-        let f = Fields::of(event);
+        let f = self.fields(event);
         let decimals = |v: Option<f64>| v.map_or_else(String::new, |v| format!("{v:.4}"));
         let line = writeln!(
             self.out,

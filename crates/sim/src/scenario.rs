@@ -7,19 +7,23 @@ pub mod check;
 pub mod error;
 pub mod file;
 mod load;
+pub mod mobile_ip;
 pub mod quantity;
 mod resolve;
 
 pub use check::CheckError;
 pub use error::ScenarioError;
 pub use load::{Setting, load, load_text};
+pub use mobile_ip::MobileIp;
 
+use segue_proto::link_state::Thresholds;
 use segue_proto::params::Params;
 use segue_proto::schemes::{self, none};
 use segue_proto::tcp::{Profile, Variant};
 use segue_proto::time::{Duration, Instant};
 use segue_proto::units::BitRate;
 use segue_proto::wifi;
+use segue_proto::wifi::association::Policy;
 
 use crate::link::LossPlace;
 use crate::loss::Loss;
@@ -41,6 +45,10 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// 802.11 media that they share.
     pub cells: Vec<Cell>,
+    /// Who keeps its address while it moves.
+    pub mobile_ip: Option<MobileIp>,
+    /// How late the news of each layer is.
+    pub signal_delays: SignalDelays,
     /// Connections over them.
     pub flows: Vec<Flow>,
     /// What goes wrong with links.
@@ -75,7 +83,7 @@ pub enum NodeKind {
 }
 
 /// How a mobile host learns that a link has gone or come back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum LinkNews {
     /// At the moment it happens (carrier, or a perfect detector).
     #[default]
@@ -89,6 +97,19 @@ pub enum LinkNews {
         /// Beacons missed that count as bad news (ilc-tcp A14: 2).
         missed: u32,
     },
+    /// By the frames of its access point: their power, and their absence (ilc-tcp A14).
+    Radio(Thresholds),
+}
+
+/// What is added to the time that news of a layer takes to the scheme, besides the scheme's own delay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SignalDelays {
+    /// Link layer and physical layer.
+    pub link: Duration,
+    /// Medium access control.
+    pub mac: Duration,
+    /// IP and the mobility client.
+    pub ip: Duration,
 }
 
 /// A duplex link.
@@ -162,6 +183,26 @@ pub struct Cell {
     pub station: wifi::Config,
     /// Propagation, thresholds, frame errors.
     pub medium: medium::Config,
+    /// Access points, if everybody speaks through one; else everybody speaks to everybody.
+    pub infrastructure: Option<Infrastructure>,
+}
+
+/// The access points of a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Infrastructure {
+    /// How many: they are the first members.
+    pub access_points: usize,
+    /// Beacons, and how the other members choose by them; `None`: nobody chooses, Mobile IP finds the way.
+    pub association: Option<Policy>,
+}
+
+impl Cell {
+    /// The station of `node`, if it speaks through an access point of this cell.
+    pub fn client(&self, node: usize) -> Option<usize> {
+        let infrastructure = self.infrastructure?;
+        let station = self.members.iter().position(|member| member.node == node)?;
+        (station >= infrastructure.access_points).then_some(station)
+    }
 }
 
 /// A station of a cell.

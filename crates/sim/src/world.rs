@@ -10,21 +10,25 @@
 //! nothing and call nothing through a vtable; schemes and observers cost one test where there are none.
 
 mod agenda;
+mod flows;
 mod layers;
+mod mobile_ip;
 mod packets;
+mod roaming;
 pub(crate) mod wifi;
 
 use segue_proto::ip_state::IpState;
 use segue_proto::link_state::{LinkStateDetector, Thresholds};
 use segue_proto::rng::Streams;
-use segue_proto::schemes::{Action, Scheme, none};
-use segue_proto::tcp::{Config, Connection, ConnectionId, NoHooks, Segment, SeqNumber, State};
+use segue_proto::schemes::{Scheme, none};
 use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::{DropCause, Event};
 
 use self::agenda::{Agenda, Appointment};
+use self::flows::FlowEnd;
 pub use self::packets::PacketId;
-use self::packets::{Packet, Packets};
+use self::packets::{Content, Packets};
+use self::roaming::{Roamer, wired_anchor};
 use self::wifi::{CellState, Hop};
 use crate::event_queue::{Component, EventQueue};
 use crate::link::{LinkDirection, Offer};
@@ -34,29 +38,6 @@ use crate::results::{EndSummary, LinkSummary, Observer, Place, Results};
 use crate::routing::{Exit, Routes};
 use crate::scenario::check::check;
 use crate::scenario::{LinkNews, NodeKind, Scenario};
-
-/// One end of a flow.
-#[derive(Debug)]
-struct FlowEnd {
-    connection: Connection,
-    /// The host it lives on.
-    node: u32,
-    /// The other end.
-    peer: u32,
-    peer_node: u32,
-    /// When its pending event comes; [`Instant::MAX`] if there is none.
-    pending: Instant,
-    opened: bool,
-    /// When all data was acknowledged.
-    finished: Option<Instant>,
-    /// Nothing more is expected of the flow.
-    done: bool,
-    /// End of the last outage, if nothing has been sent since.
-    outage_ended: Option<Instant>,
-    /// Silence after outages, summed, and the longest.
-    idle: Duration,
-    longest_idle: Duration,
-}
 
 /// What a node does besides forwarding.
 #[derive(Debug)]
@@ -85,6 +66,8 @@ pub struct World<'a> {
     routes: Routes,
     ends: Vec<FlowEnd>,
     nodes: Vec<NodeState>,
+    /// By node; empty if all nodes stay where they are.
+    roamers: Vec<Roamer>,
     packets: Packets,
     agenda: Agenda,
     agenda_pending: Instant,
@@ -128,6 +111,7 @@ impl<'a> World<'a> {
             routes: Routes::new(&exits(scenario), &forwards(scenario)),
             ends: Vec::with_capacity(scenario.flows.len() * 2),
             nodes: scenario.nodes.iter().map(|node| new_node(scenario, &node.kind)).collect(),
+            roamers: Vec::new(),
             packets: Packets::default(),
             agenda: Agenda::default(),
             agenda_pending: Instant::MAX,
@@ -148,6 +132,7 @@ impl<'a> World<'a> {
         world.add_flows();
         let first = world.links.len() + world.ends.len() + world.nodes.len() + 1;
         world.add_cells(first as u32, streams);
+        world.add_roamers(streams);
         world.add_outages(streams);
         world.add_absences(streams);
         world.add_beacons();
@@ -174,45 +159,6 @@ impl<'a> World<'a> {
         for hop in &self.hops {
             let member = self.scenario.cells[hop.cell as usize].members[hop.to as usize];
             self.direction_to.push(member.node as u32);
-        }
-    }
-
-    fn add_flows(&mut self) {
-        for (index, flow) in self.scenario.flows.iter().enumerate() {
-            let number = 2 * index as u32;
-            for side in 0..2 {
-                let config = Config {
-                    id: ConnectionId(number + side),
-                    profile: flow.profile.clone(),
-                    variant: flow.variant,
-                    iss: SeqNumber(0),
-                    auto_read: true,
-                };
-                let is_sender = side == 0;
-                let (node, peer_node) = if is_sender { (flow.from, flow.to) } else { (flow.to, flow.from) };
-                let mut connection =
-                    if is_sender { Connection::connect(config) } else { Connection::listen(config) };
-                if is_sender {
-                    connection.write(flow.bytes.unwrap_or(u64::MAX >> 1));
-                    if flow.profile.close && flow.bytes.is_some() {
-                        connection.close();
-                    }
-                }
-                self.ends.push(FlowEnd {
-                    connection,
-                    node: node as u32,
-                    peer: number + 1 - side,
-                    peer_node: peer_node as u32,
-                    pending: Instant::MAX,
-                    opened: !is_sender,
-                    finished: None,
-                    done: false,
-                    outage_ended: None,
-                    idle: Duration::ZERO,
-                    longest_idle: Duration::ZERO,
-                });
-            }
-            self.agenda.add(flow.start, Appointment::Open { flow: index as u32 });
         }
     }
 
@@ -296,24 +242,40 @@ impl<'a> World<'a> {
             self.observe_drop(direction, cause, bytes);
             return next;
         }
-        let (to, bytes) = (packet.to, packet.bytes);
+        let (to, bytes, is_plain) = (packet.to, packet.bytes, packet.tunnel.is_none());
         self.links[direction as usize].count_arrival(bytes);
         let here = self.direction_to[direction as usize];
-        if to == here {
-            let Packet { segment, end, .. } = *self.packets.get(id);
-            self.packets.remove(id);
-            self.handle_segment(end, &segment);
+        if to == here && is_plain {
+            self.deliver_packet(here, id);
         } else {
-            self.forward(here, to, id, bytes);
+            self.route(here, id);
         }
         next
     }
 
+    /// A packet has reached its destination.
+    fn deliver_packet(&mut self, here: u32, id: PacketId) {
+        let packet = *self.packets.get(id);
+        match packet.content {
+            Content::Segment { segment, end } => {
+                self.packets.remove(id);
+                self.handle_segment(end, &segment);
+            }
+            Content::Message { message, way } => {
+                let message = self.packets.message(message).clone();
+                self.packets.remove(id);
+                self.handle_message(here, packet.from, way, &message);
+            }
+        }
+    }
+
     fn forward(&mut self, here: u32, to: u32, id: PacketId, bytes: u32) {
-        // The scenario was refused if any flow had no way; a packet only ever goes along a flow.
-        let direction = self.routes.next(here, to).expect("every flow has a route");
+        let Some(direction) = self.routes.next(here, to) else {
+            // The scenario was refused if any flow had no way; an agent may know of a place that has none.
+            return self.drop_at_node(here, DropCause::NoAttachment, id);
+        };
         let Some(link) = self.links.get_mut(direction as usize) else {
-            self.send_by_air(direction - self.links.len() as u32, id, bytes);
+            self.send_by_air(direction - self.links.len() as u32, id);
             return;
         };
         match link.offer(id, bytes, self.now) {
@@ -323,148 +285,6 @@ impl<'a> World<'a> {
                 self.packets.remove(id);
                 self.observe_drop(direction, cause, bytes);
             }
-        }
-    }
-
-    fn handle_segment(&mut self, end: u32, segment: &Segment) {
-        let flow_end = &mut self.ends[end as usize];
-        match &mut self.nodes[flow_end.node as usize].scheme {
-            None => flow_end.connection.handle_segment(segment, self.now, &mut NoHooks),
-            Some(scheme) => flow_end.connection.handle_segment(segment, self.now, scheme.as_mut()),
-        }
-        self.after(end);
-    }
-
-    fn handle_connection_timer(&mut self, end: u32) -> Option<Instant> {
-        let flow_end = &mut self.ends[end as usize];
-        if flow_end.pending != self.now {
-            // A newer event has taken this one's place.
-            return None;
-        }
-        flow_end.pending = Instant::MAX;
-        let due = flow_end.connection.poll_timeout().is_some_and(|(at, _)| at <= self.now);
-        if due {
-            match &mut self.nodes[flow_end.node as usize].scheme {
-                None => flow_end.connection.handle_timeout(self.now, &mut NoHooks),
-                Some(scheme) => flow_end.connection.handle_timeout(self.now, scheme.as_mut()),
-            }
-            self.after(end);
-        } else {
-            self.schedule_connection(end);
-        }
-        None
-    }
-
-    fn handle_scheme_timer(&mut self, node: u32) -> Option<Instant> {
-        let state = &mut self.nodes[node as usize];
-        if state.pending != self.now {
-            return None;
-        }
-        state.pending = Instant::MAX;
-        if let Some(scheme) = &mut state.scheme {
-            if scheme.poll_timeout().is_some_and(|(at, _)| at <= self.now) {
-                scheme.handle_timeout(self.now);
-            }
-            self.carry_out_actions(node);
-        }
-        None
-    }
-
-    /// What follows every input to a connection: orders of its scheme, segments, timers, bookkeeping.
-    fn after(&mut self, end: u32) {
-        let node = self.ends[end as usize].node;
-        self.transmit(end);
-        if self.nodes[node as usize].scheme.is_some() {
-            self.carry_out_actions(node);
-        }
-        self.note_progress(end & !1);
-        if !end.is_multiple_of(2) && self.ends[end as usize].connection.receiver().at_end() {
-            // The application on the far side closes when it has read everything.
-            self.ends[end as usize].connection.close();
-            self.transmit(end);
-        }
-        self.schedule_connection(end);
-        if self.observer.is_some() {
-            self.observe_connection(end);
-        }
-    }
-
-    /// Notes when the data of the sending end is acknowledged, and when nothing more is to be expected of its flow: it
-    /// is closed, or all is acknowledged and the peer has given up and will never close.
-    fn note_progress(&mut self, sender: u32) {
-        let peer_over = self.ends[sender as usize + 1].connection.end_reason().is_some();
-        let flow_end = &mut self.ends[sender as usize];
-        let connection = &flow_end.connection;
-        if flow_end.done || !flow_end.opened {
-            return;
-        }
-        let over = connection.end_reason().is_some();
-        if flow_end.finished.is_none() && (connection.all_acknowledged() || over) {
-            flow_end.finished = Some(self.now);
-        }
-        let closed =
-            over || peer_over || connection.state() == State::TimeWait || !connection.profile().close;
-        if flow_end.finished.is_some() && closed {
-            flow_end.done = true;
-            self.unfinished -= 1;
-        }
-    }
-
-    fn transmit(&mut self, end: u32) {
-        loop {
-            let flow_end = &mut self.ends[end as usize];
-            let segment = match &mut self.nodes[flow_end.node as usize].scheme {
-                None => flow_end.connection.poll_transmit(self.now, &mut NoHooks),
-                Some(scheme) => flow_end.connection.poll_transmit(self.now, scheme.as_mut()),
-            };
-            let Some(segment) = segment else { return };
-            if segment.len > 0
-                && let Some(ended) = flow_end.outage_ended.take()
-            {
-                let idle = self.now.since(ended);
-                flow_end.idle = flow_end.idle + idle;
-                flow_end.longest_idle = flow_end.longest_idle.max(idle);
-            }
-            let bytes = flow_end.connection.wire_bytes(&segment);
-            let (here, to, peer) = (flow_end.node, flow_end.peer_node, flow_end.peer);
-            let id = self.packets.insert(Packet { segment, to, end: peer, bytes });
-            self.forward(here, to, id, bytes);
-        }
-    }
-
-    fn schedule_connection(&mut self, end: u32) {
-        let flow_end = &mut self.ends[end as usize];
-        if let Some((at, _)) = flow_end.connection.poll_timeout()
-            && at < flow_end.pending
-        {
-            // A deadline in the past is served at once.
-            let at = at.max(self.now);
-            flow_end.pending = at;
-            self.queue.push(at, Component(self.links.len() as u32 + end));
-        }
-    }
-
-    /// Carries out what the scheme on `node` orders, and sets its timer.
-    fn carry_out_actions(&mut self, node: u32) {
-        while let Some(Action::Tcp { connection, command }) =
-            self.nodes[node as usize].scheme.as_mut().and_then(|scheme| scheme.poll_action())
-        {
-            let end = connection.0;
-            self.ends[end as usize].connection.execute(command, self.now);
-            self.transmit(end);
-            self.schedule_connection(end);
-            if self.observer.is_some() {
-                self.observe_connection(end);
-            }
-        }
-        let state = &mut self.nodes[node as usize];
-        if let Some((at, _)) = state.scheme.as_ref().and_then(|scheme| scheme.poll_timeout())
-            && at < state.pending
-        {
-            let at = at.max(self.now);
-            state.pending = at;
-            let first = (self.links.len() + self.ends.len()) as u32;
-            self.queue.push(at, Component(first + node));
         }
     }
 
@@ -502,6 +322,9 @@ impl<'a> World<'a> {
             Appointment::Beacon { node } => self.hear_beacon(node),
             Appointment::Silence { node } => self.notice_silence(node),
             Appointment::Deliver { node, signal } => self.deliver(node, signal),
+            Appointment::StationBeacon { cell, station } => self.send_beacon(cell, station),
+            Appointment::Association { cell, station } => self.notice_lost_access_point(cell, station),
+            Appointment::Roles { node } => self.handle_roles(node),
         }
     }
 
@@ -515,16 +338,8 @@ impl<'a> World<'a> {
         self.observe(Place::Link(direction as usize), Event::PacketDropped { cause, bytes });
     }
 
-    fn observe_connection(&mut self, end: u32) {
-        let connection = &mut self.ends[end as usize].connection;
-        if let (Some(observer), true) = (&mut self.observer, connection.has_trace()) {
-            for event in connection.drain_trace() {
-                observer.observe(self.now, Place::End(end as usize), &event);
-            }
-        }
-    }
-
-    fn into_results(self) -> Results {
+    fn into_results(mut self) -> Results {
+        let mobility = self.mobility_summaries();
         let ends = self
             .ends
             .iter()
@@ -540,7 +355,15 @@ impl<'a> World<'a> {
             })
             .collect::<Vec<_>>();
         let links = self.links.iter().map(|link| LinkSummary { counts: link.counts }).collect();
-        Results::new(self.scenario, self.now, self.queue.insertions(), &ends, links, self.station_stats())
+        Results::new(
+            self.scenario,
+            self.now,
+            self.queue.insertions(),
+            &ends,
+            links,
+            self.station_stats(),
+            mobility,
+        )
     }
 }
 
@@ -572,10 +395,14 @@ pub(crate) fn first_unreachable_flow(scenario: &Scenario) -> Option<usize> {
     let forwards = forwards(scenario);
     let routes = Routes::new(&exits, &forwards);
     scenario.flows.iter().position(|flow| {
-        let (from, to) = (flow.from as u32, flow.to as u32);
+        let [from, to] = [flow.from, flow.to].map(|node| wired_anchor(scenario, node) as u32);
         !(routes.is_reachable(from, to, &exits, &forwards)
             && routes.is_reachable(to, from, &exits, &forwards))
     })
+}
+
+fn thresholds(silence_limit: Duration) -> Thresholds {
+    Thresholds { power_dbm: -64.0, hysteresis_db: 3.0, silence_limit }
 }
 
 fn new_node(scenario: &Scenario, kind: &NodeKind) -> NodeState {
@@ -583,12 +410,12 @@ fn new_node(scenario: &Scenario, kind: &NodeKind) -> NodeState {
         NodeKind::Host { mobile, link_news } => (*mobile, *link_news),
         NodeKind::Router => (false, LinkNews::AtOnce),
     };
-    let silence_limit = match link_news {
-        LinkNews::AtOnce => Duration::MAX,
-        LinkNews::Beacons { period, missed, .. } => period * u64::from(missed),
+    let thresholds = match link_news {
+        LinkNews::Radio(thresholds) => thresholds,
+        // A beacon on a working link has full power; a threshold only matters where a radio gives the power.
+        LinkNews::AtOnce => thresholds(Duration::MAX),
+        LinkNews::Beacons { period, missed, .. } => thresholds(period * u64::from(missed)),
     };
-    // A beacon on a working link has full power; its threshold only matters where a radio gives the power.
-    let thresholds = Thresholds { power_dbm: -64.0, hysteresis_db: 3.0, silence_limit };
     let choice = &scenario.scheme;
     let plain = choice.spec.name == none::SPEC.name;
     NodeState {

@@ -15,7 +15,9 @@ use segue_sim::link::LossPlace;
 use segue_sim::loss::Loss;
 use segue_sim::outage::{Effect, Layer, Schedule};
 use segue_sim::results::{Observer, Place};
-use segue_sim::scenario::{Direction, Flow, Link, LinkNews, Node, NodeKind, Outage, SchemeChoice};
+use segue_sim::scenario::{
+    Direction, Flow, Link, LinkNews, Node, NodeKind, Outage, SchemeChoice, SignalDelays,
+};
 use segue_sim::{Scenario, run_observed};
 
 /// Largest difference of finish times.
@@ -141,6 +143,8 @@ fn scenario(case: &Row, expected: &Row) -> Scenario {
             },
         ],
         cells: Vec::new(),
+        mobile_ip: None,
+        signal_delays: SignalDelays::default(),
         absences: Vec::new(),
         flows: vec![Flow {
             name: "flow".into(),

@@ -153,7 +153,7 @@ fn a_station_that_leaves_is_not_heard_and_one_that_returns_is() {
 
 #[test]
 fn frame_errors_strike_the_kind_and_direction_they_are_given_for() {
-    let acks_back = PairError { from: 1, to: 0, kind: Some(Kind::Ack), p: 1.0 };
+    let acks_back = PairError { from: Some(1), to: Some(0), kind: Some(Kind::Ack), p: 1.0 };
     let errors = FrameErrors { by_pair: vec![acks_back], ..FrameErrors::default() };
     let mut cell = line(MediumConfig { errors, ..MediumConfig::default() }, &[0.0, 100.0], |_| ());
     cell.send(0, packet(1), StationId(1));

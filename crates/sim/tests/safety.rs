@@ -187,7 +187,9 @@ impl Observer for Watcher {
                     DropCause::QueueFull => 0,
                     DropCause::Loss => 1,
                     DropCause::Outage => 2,
-                    DropCause::RetryLimit => panic!("a wire has no retries"),
+                    DropCause::RetryLimit | DropCause::NoAttachment | DropCause::Agent(_) => {
+                        panic!("not on a wire")
+                    }
                 };
                 slot(&mut self.drops, direction)[kind] += 1;
             }

@@ -104,7 +104,7 @@ fn out_writes_a_complete_folder() {
     assert_eq!(sandbox.names("results"), ["small"]);
     assert_eq!(
         sandbox.names("results/small"),
-        ["events.csv", "flows.csv", "links.csv", "run.json", "stations.csv"]
+        ["events.csv", "flows.csv", "links.csv", "mobility.csv", "run.json", "stations.csv"]
     );
 
     let printed =

@@ -317,6 +317,11 @@ impl ForeignAgent {
         ])
     }
 
+    /// Whether it keeps packets for hosts out of reach, and so has a use for [`Self::handle_link`].
+    pub fn keeps_packets(&self) -> bool {
+        self.config.unreachable != Unreachable::Drop
+    }
+
     /// Whether `host` is registered here.
     pub fn is_visited_by(&self, host: Address) -> bool {
         self.hosts.get(&host).is_some_and(|host| matches!(host.place, Place::Visitor { .. }))

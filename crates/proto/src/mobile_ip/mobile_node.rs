@@ -6,7 +6,7 @@
 //! | state × event | action | next |
 //! |---|---|---|
 //! | SEARCHING × advertisement | request registration (home: deregistration) | REGISTERING |
-//! | SEARCHING × solicitation timer | solicit | SEARCHING |
+//! | SEARCHING × solicitation timer, or link found | solicit | SEARCHING |
 //! | REGISTERING × reply accepted | `RegistrationConfirmed` | REGISTERED, at home AT_HOME |
 //! | REGISTERING × retransmission timer | request with a new identification | REGISTERING |
 //! | REGISTERING × reply denied | try again at the retransmission timer; lifetime too long: at once with the one offered | REGISTERING |
@@ -304,6 +304,13 @@ impl MobileNode {
         if let Some(current) = self.current {
             self.agents.remove(&current);
             self.change_agent(now);
+        }
+    }
+
+    /// The link layer has joined a network: a host that searches asks at once who is there.
+    pub fn handle_link_found(&mut self, now: Instant) {
+        if self.state == State::Searching {
+            self.solicit_at = now;
         }
     }
 

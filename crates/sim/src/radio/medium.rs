@@ -68,20 +68,20 @@ impl Default for Config {
 pub struct FrameErrors {
     /// By kind, in the order of [`Kind::ALL`].
     pub by_kind: [f64; Kind::ALL.len()],
-    /// By sender, receiver and kind; these replace `by_kind` where they apply. `None` stands for every kind.
+    /// By sender, receiver and kind; the first that fits a frame replaces `by_kind` for it.
     pub by_pair: Vec<PairError>,
     /// Whether a lost frame goes unnoticed but for its energy (ns-2's error module sits above carrier sense and
     /// below the MAC), or is reported as corrupted, so that EIFS follows.
     pub silent: bool,
 }
 
-/// One direction between two stations.
+/// Frames of one direction, or of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairError {
-    /// The sender.
-    pub from: u32,
-    /// The receiver.
-    pub to: u32,
+    /// The sender; `None`: any.
+    pub from: Option<u32>,
+    /// The receiver; `None`: any.
+    pub to: Option<u32>,
     /// Which frames; `None`: all.
     pub kind: Option<Kind>,
     /// In `0..=1`.
@@ -96,7 +96,9 @@ impl FrameErrors {
 
     fn probability(&self, from: u32, to: u32, kind: Kind) -> f64 {
         let applies = |error: &&PairError| {
-            error.from == from && error.to == to && error.kind.is_none_or(|its| its == kind)
+            error.from.is_none_or(|its| its == from)
+                && error.to.is_none_or(|its| its == to)
+                && error.kind.is_none_or(|its| its == kind)
         };
         self.by_pair.iter().find(applies).map_or(self.by_kind[kind as usize], |error| error.p)
     }

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use segue_proto::mobile_ip::mobile_node::{Retransmission, Start};
 use segue_proto::schemes::none;
 use segue_proto::tcp::Profile;
 use segue_proto::tcp::profile::InitialSsthresh;
 use segue_proto::time::{Duration, Instant};
 use segue_proto::wifi::RateControl;
 
-use super::{Direction, Flow, LinkNews, NodeKind, Outage, Scenario};
+use super::{Direction, Flow, Infrastructure, LinkNews, NodeKind, Outage, Scenario};
 use crate::event_queue::Component;
 use crate::loss::Loss;
 use crate::outage::Schedule;
+use crate::radio::{Propagation, medium};
 use crate::world::first_unreachable_flow;
 
 /// A broken rule.
@@ -69,6 +71,8 @@ pub fn check(scenario: &Scenario) -> Check {
     check_nodes(scenario)?;
     check_links(scenario)?;
     check_cells(scenario)?;
+    check_roamers(scenario)?;
+    check_mobile_ip(scenario)?;
     check_flows(scenario)?;
     for (i, outage) in scenario.outages.iter().enumerate() {
         check_outage(&format!("outages[{i}]"), outage, scenario)?;
@@ -159,8 +163,8 @@ fn check_cells(scenario: &Scenario) -> Check {
         let message = format!("a second cell \"{}\"; allowed: a name of its own", cell.name);
         require(names.insert(cell.name.as_str()), format!("{key}.name"), message)?;
         let count = cell.members.len();
-        let message = format!("found {count}; allowed: 2 to 1000 hosts and routers");
-        require((2..=1000).contains(&count), format!("{key}.members"), message)?;
+        let message = format!("found {count}; allowed: 2 to 100000 hosts and routers");
+        require((2..=100_000).contains(&count), format!("{key}.members"), message)?;
         let mut seen = BTreeSet::new();
         for (m, member) in cell.members.iter().enumerate() {
             let name = &scenario.nodes[member.node].name;
@@ -177,11 +181,155 @@ fn check_cells(scenario: &Scenario) -> Check {
         let limits = station.retry_limits;
         require(limits.short > 0, format!("{key}.short_retry_limit"), "found 0; allowed: 1 or more")?;
         require(limits.long > 0, format!("{key}.long_retry_limit"), "found 0; allowed: 1 or more")?;
-        let error = cell.medium.errors.by_kind[0];
-        let message = format!("found {error}; allowed: 0 to 1");
-        require((0.0..=1.0).contains(&error), format!("{key}.frame_error"), message)?;
+        check_medium(&key, &cell.medium)?;
+        if let Some(infrastructure) = cell.infrastructure {
+            check_infrastructure(&key, infrastructure, count)?;
+        }
     }
     Ok(())
+}
+
+fn check_medium(key: &str, medium: &medium::Config) -> Check {
+    let probability =
+        |key: String, p: f64| require((0.0..=1.0).contains(&p), key, format!("found {p}; allowed: 0 to 1"));
+    probability(format!("{key}.frame_error"), medium.errors.by_kind[0])?;
+    for (e, error) in medium.errors.by_pair.iter().enumerate() {
+        probability(format!("{key}.frame_errors[{e}].p"), error.p)?;
+    }
+    let positive = |name: &str, value: f64, high: f64| {
+        let message = format!("found {value}; allowed: more than 0 and up to {high}");
+        require(value > 0.0 && value <= high, format!("{key}.{name}"), message)
+    };
+    positive("transmit_power_dbm", medium.transmitter.power_w, 1e6)?;
+    positive("frequency_mhz", medium.transmitter.frequency_hz / 1e6, 1e6)?;
+    match medium.propagation {
+        Propagation::Friis => {}
+        Propagation::TwoRayGround { antenna_height_m } => {
+            positive("propagation.antenna_height_m", antenna_height_m, 1e4)?;
+        }
+        Propagation::LogDistance { reference_m, exponent, shadowing_db } => {
+            positive("propagation.reference_m", reference_m, 1e4)?;
+            positive("propagation.exponent", exponent, 10.0)?;
+            let message = format!("found {shadowing_db}; allowed: 0 to 20");
+            require(
+                (0.0..=20.0).contains(&shadowing_db),
+                format!("{key}.propagation.shadowing_db"),
+                message,
+            )?;
+        }
+        Propagation::FixedRange { range_m } => positive("range_m", range_m, 1e6)?,
+    }
+    // A threshold of zero is the power at a distance without end, or at one that makes no sense.
+    let finite = |power: f64| power > 0.0 && power.is_finite();
+    let allowed = "allowed: more than 0 m, and near enough for a signal";
+    require(finite(medium.receive_w), format!("{key}.range_m"), allowed)?;
+    require(finite(medium.carrier_sense_w), format!("{key}.carrier_sense_m"), allowed)?;
+    let message =
+        "shorter than range_m: stations would decode what they do not sense; allowed: range_m or more";
+    require(medium.carrier_sense_w <= medium.receive_w, format!("{key}.carrier_sense_m"), message)?;
+    let capture = medium.capture_db.unwrap_or(0.0);
+    let message = format!("found {capture}; allowed: 0 to 100");
+    require((0.0..=100.0).contains(&capture), format!("{key}.capture_db"), message)
+}
+
+fn check_infrastructure(key: &str, infrastructure: Infrastructure, members: usize) -> Check {
+    let message = "nobody but access points; allowed: at least one host in members";
+    require(infrastructure.access_points < members, format!("{key}.members"), message)?;
+    let Some(policy) = infrastructure.association else { return Ok(()) };
+    let least = Duration::from_millis(1);
+    let message = format!("found {}; allowed: {least} or more, or \"off\"", policy.beacon_period);
+    require(policy.beacon_period >= least, format!("{key}.beacon_interval"), message)?;
+    require(policy.missed_beacons > 0, format!("{key}.missed_beacons"), "found 0; allowed: 1 or more")?;
+    let message = format!("found {}; allowed: 0 to 100", policy.hysteresis_db);
+    require((0.0..=100.0).contains(&policy.hysteresis_db), format!("{key}.hysteresis_db"), message)
+}
+
+/// Hosts that speak through an access point have no other way, or packets would not know which to take.
+fn check_roamers(scenario: &Scenario) -> Check {
+    for (c, cell) in scenario.cells.iter().enumerate() {
+        let Some(infrastructure) = cell.infrastructure else { continue };
+        for member in &cell.members[infrastructure.access_points..] {
+            let node = &scenario.nodes[member.node];
+            let key = format!("cells[{c}].members");
+            let is_host = matches!(node.kind, NodeKind::Host { .. });
+            let message =
+                format!("\"{}\" is a router; allowed: a host, or a router in access_points", node.name);
+            require(is_host, &key, message)?;
+            let is_wired = scenario.links.iter().any(|link| link.ends.contains(&member.node));
+            let is_ad_hoc = scenario.cells.iter().any(|other| {
+                other.infrastructure.is_none() && other.members.iter().any(|m| m.node == member.node)
+            });
+            let message = format!(
+                "\"{}\" has a link or a cell without access points besides; allowed: one way or the other",
+                node.name
+            );
+            require(!is_wired && !is_ad_hoc, &key, message)?;
+            let speaks_mobile_ip =
+                scenario.mobile_ip.as_ref().is_some_and(|m| m.home_agent_of(member.node).is_some());
+            let message = format!(
+                "\"off\", and \"{}\" has no home agent: nobody would know where it is; allowed: a time, or home_agent on each member",
+                node.name
+            );
+            let is_found = infrastructure.association.is_some() || speaks_mobile_ip;
+            require(is_found, format!("cells[{c}].beacon_interval"), message)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_mobile_ip(scenario: &Scenario) -> Check {
+    let Some(mobile_ip) = &scenario.mobile_ip else { return Ok(()) };
+    let name = |node: usize| &scenario.nodes[node].name;
+    let message = "no host has a home agent; allowed: home_agent = \"…\" on at least one host";
+    require(!mobile_ip.hosts.is_empty(), "mobile_ip", message)?;
+    let hosts = |node: usize| mobile_ip.home_agent_of(node).is_some();
+    for host in &mobile_ip.hosts {
+        let key = format!("hosts.{}.home_agent", name(host.node));
+        let message =
+            format!("\"{}\" has a home agent itself; allowed: a node that stays", name(host.home_agent));
+        require(!hosts(host.home_agent), &key, message)?;
+        let is_client = scenario.cells.iter().any(|cell| cell.client(host.node).is_some());
+        let message = "the host is in no cell with access points; allowed: for a member of one";
+        require(is_client, &key, message)?;
+        let is_near = scenario.cells.iter().any(|cell| {
+            cell.client(host.node).is_some()
+                && cell.members[..cell.infrastructure.map_or(0, |i| i.access_points)]
+                    .iter()
+                    .any(|ap| ap.node == host.home_agent)
+        });
+        let starts_home = host.start == Start::AtHome;
+        let message = format!(
+            "\"home\", and \"{}\" is no access point of its cells; allowed: \"away\"",
+            name(host.home_agent)
+        );
+        require(!starts_home || is_near, format!("hosts.{}.start", name(host.node)), message)?;
+        let lifetime = host.config.lifetime.as_duration();
+        let retry = match host.config.retransmission {
+            Retransmission::Fixed(wait) | Retransmission::Doubling { first: wait } => wait,
+        };
+        let message = format!("found {retry}; allowed: more than 0 s and up to the lifetime of {lifetime}");
+        require(retry > Duration::ZERO && retry <= lifetime, "mobile_ip.registration_retry", message)?;
+    }
+    let mut seen = BTreeSet::new();
+    for (i, agent) in mobile_ip.foreign_agents.iter().enumerate() {
+        let key = format!("mobile_ip.foreign_agents[{i}]");
+        let message = format!("\"{}\" twice; allowed: once", name(agent.node));
+        require(seen.insert(agent.node), &key, message)?;
+        let is_access_point = scenario.cells.iter().any(|cell| {
+            let access_points = cell.infrastructure.map_or(0, |i| i.access_points);
+            cell.members[..access_points].iter().any(|member| member.node == agent.node)
+        });
+        let message = format!(
+            "\"{}\" is not among the access_points of a cell; allowed: one of them",
+            name(agent.node)
+        );
+        require(is_access_point, &key, message)?;
+    }
+    let beacon = mobile_ip.home_agents.iter().find_map(|agent| agent.config.beacon);
+    let Some(period) = beacon.map(|beacon| beacon.period) else { return Ok(()) };
+    let least = Duration::from_millis(10);
+    let message = format!("found {period}; allowed: {least} or more");
+    require(period >= least, "mobile_ip.advertisement_interval", message)
 }
 
 fn check_flows(scenario: &Scenario) -> Check {

@@ -2,12 +2,17 @@
 //!
 //! Field by field this is the reference of the format; the meaning of each is in [`Scenario`](super::Scenario).
 
+pub mod cell;
+pub mod mobile_ip;
+
 use std::collections::BTreeMap;
 
 use segue_proto::time::Duration;
 use segue_proto::units::{BitRate, Bytes};
 use serde::Deserialize;
 
+pub use self::cell::Cell;
+pub use self::mobile_ip::MobileIp;
 use super::quantity::{OrOff, Quantity};
 
 /// A whole file.
@@ -39,6 +44,11 @@ pub struct File {
     /// Cells.
     #[serde(default)]
     pub cells: Vec<Cell>,
+    /// Mobile IP.
+    pub mobile_ip: Option<MobileIp>,
+    /// How late the news of each layer is.
+    #[serde(default)]
+    pub signals: Signals,
     /// Flows.
     #[serde(default)]
     pub flows: Vec<Flow>,
@@ -59,6 +69,12 @@ pub struct Host {
     pub mobile: bool,
     /// Hears of its links by beacons, not at once.
     pub beacons: Option<Beacons>,
+    /// Judges its link by the frames of its access point.
+    pub link_quality: Option<LinkQuality>,
+    /// Mobile IP: name of its home agent. The host keeps its address wherever it is.
+    pub home_agent: Option<String>,
+    /// Mobile IP: where it begins; default `home` if it shares a cell with its home agent.
+    pub start: Option<mobile_ip::Start>,
     /// Where it stands, in metres.
     pub position: Option<[f64; 2]>,
 }
@@ -73,6 +89,30 @@ pub struct Beacons {
     pub phase: Option<Quantity<Duration>>,
     /// Beacons missed that count as bad news.
     pub missed: Option<u32>,
+}
+
+/// `link_quality = { … }` of a host in a cell with access points.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkQuality {
+    /// Frames weaker than this are bad news; default none is.
+    pub threshold_dbm: Option<f64>,
+    /// How far above the threshold a frame must be to count as good again; default 3.
+    pub hysteresis_db: Option<f64>,
+    /// Silence that counts as bad news; default two beacon or advertisement periods.
+    pub silence: Option<Quantity<Duration>>,
+}
+
+/// `[signals]`: what is added to the time that news of a layer takes to the scheme.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Signals {
+    /// `LINK_OK`, `LINK_NOT_OK`.
+    pub link_delay: Option<Quantity<Duration>>,
+    /// Fates of frames.
+    pub mac_delay: Option<Quantity<Duration>>,
+    /// `IP_OK`, `IP_NOT_OK`.
+    pub ip_delay: Option<Quantity<Duration>>,
 }
 
 /// `[routers.NAME]`.
@@ -161,47 +201,6 @@ pub enum Place {
     Wire,
     /// Before the queue.
     Entrance,
-}
-
-/// `[[cells]]`: an 802.11 medium.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Cell {
-    /// Default: `cell`, numbered if there are several.
-    pub name: Option<String>,
-    /// Names of the hosts and routers in it.
-    pub members: Vec<String>,
-    /// Data rate: one of 1, 2, 5.5, 11 Mb/s (DSSS) or 6, 9, 12, 18, 24, 36, 48, 54 Mb/s (OFDM).
-    pub rate: Quantity<BitRate>,
-    /// Rate of control frames; default the lowest of the family.
-    pub basic_rate: Option<Quantity<BitRate>>,
-    /// `fixed` (default) or `arf`.
-    pub rate_control: Option<RateControl>,
-    /// Short DSSS preamble.
-    #[serde(default)]
-    pub short_preamble: bool,
-    /// Frames longer than this are preceded by RTS and CTS; default all, `"off"` none.
-    pub rts_threshold: Option<OrOff<Bytes>>,
-    /// Attempts of RTS and of short data frames; default 7.
-    pub short_retry_limit: Option<u16>,
-    /// Attempts of data frames above the RTS threshold; default 4.
-    pub long_retry_limit: Option<u16>,
-    /// Packets that may wait at each station; default 50.
-    pub queue: Option<u32>,
-    /// Whether EIFS follows a frame that could not be decoded; default true.
-    pub eifs: Option<bool>,
-    /// Probability with which each frame is lost; default 0.
-    pub frame_error: Option<f64>,
-}
-
-/// See [`segue_proto::wifi::RateControl`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RateControl {
-    /// Always the same.
-    Fixed,
-    /// Automatic rate fallback.
-    Arf,
 }
 
 /// `[[absences]]`: a host is out of range of its cell.

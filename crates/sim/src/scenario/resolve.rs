@@ -1,28 +1,28 @@
 //! From the form of a file to a scenario: names become indices, words become values.
 
+mod cell;
+mod mobile_ip;
+
 use std::collections::BTreeMap;
 
+use segue_proto::link_state::Thresholds;
 use segue_proto::params::Params;
 use segue_proto::schemes;
 use segue_proto::tcp::profile::InitialSsthresh;
 use segue_proto::tcp::{Profile, Variant, profile, variant};
 use segue_proto::time::{Duration, Instant};
-use segue_proto::units::BitRate;
-use segue_proto::wifi::phy::{DSSS_RATES, OFDM_RATES};
-use segue_proto::wifi::{self, Phy, Preamble, Rate, RateControl, StationId};
 use toml::Value;
 
 use super::check::CheckError;
 use super::quantity::Quantity;
 use super::{
-    Absence, Cell, Direction, Flow, Link, LinkNews, Member, Node, NodeKind, Outage, Scenario, SchemeChoice,
-    file,
+    Absence, Cell, Direction, Flow, Link, LinkNews, Node, NodeKind, Outage, Scenario, SchemeChoice,
+    SignalDelays, file,
 };
 use crate::link::LossPlace;
 use crate::loss::Loss;
 use crate::outage::{Effect, Layer, Schedule};
 use crate::radio::Position;
-use crate::radio::medium::{self, FrameErrors};
 
 /// Turns names into indices and words into values.
 pub(super) struct Resolver<'a> {
@@ -51,6 +51,7 @@ impl<'a> Resolver<'a> {
             .enumerate()
             .map(|(i, o)| self.outage(i, o, &links))
             .collect::<Result<Vec<_>, _>>()?;
+        let mobile_ip = self.mobile_ip(&cells, &flows)?;
         Ok(Scenario {
             title: file.title.clone(),
             duration: file.duration.0,
@@ -62,9 +63,11 @@ impl<'a> Resolver<'a> {
                 .enumerate()
                 .map(|(i, a)| self.absence(i, a, &cells))
                 .collect::<Result<Vec<_>, _>>()?,
+            signal_delays: signal_delays(&file.signals),
             nodes: self.nodes,
             links,
             cells,
+            mobile_ip,
             flows,
             outages,
         })
@@ -72,11 +75,7 @@ impl<'a> Resolver<'a> {
 
     fn add_nodes(&mut self) -> Result<(), CheckError> {
         for (name, host) in &self.file.hosts {
-            let link_news = host.beacons.as_ref().map_or(LinkNews::AtOnce, |beacons| LinkNews::Beacons {
-                period: beacons.period.0,
-                phase: beacons.phase.map_or(beacons.period.0, |phase| phase.0),
-                missed: beacons.missed.unwrap_or(2),
-            });
+            let link_news = link_news(name, host, self.news_silence(name))?;
             self.index.insert(name, self.nodes.len());
             self.nodes
                 .push(Node { name: name.clone(), kind: NodeKind::Host { mobile: host.mobile, link_news } });
@@ -89,6 +88,20 @@ impl<'a> Resolver<'a> {
             self.nodes.push(Node { name: name.clone(), kind: NodeKind::Router });
         }
         Ok(())
+    }
+
+    /// How long a mobile host waits for a beacon or an advertisement until it takes its link for bad: two periods
+    /// (ilc-tcp A14), if it is in a cell with access points.
+    fn news_silence(&self, name: &str) -> Option<Duration> {
+        let is_in =
+            |cell: &&file::Cell| !cell.access_points.is_empty() && cell.members.iter().any(|m| m == name);
+        let cell = self.file.cells.iter().find(is_in)?;
+        let beacons = cell.beacon_interval.map_or(Some(Duration::from_millis(100)), |interval| interval.0);
+        let advertisements =
+            self.file.mobile_ip.as_ref().map(|form| {
+                form.advertisement_interval.map_or(Duration::from_secs(1), |interval| interval.0)
+            });
+        beacons.or(advertisements).map(|period| period * 2)
     }
 
     fn node(&self, key: &str, name: &str) -> Result<usize, CheckError> {
@@ -129,45 +142,6 @@ impl<'a> Resolver<'a> {
                 },
             ],
             cost: link.cost.unwrap_or(1),
-        })
-    }
-
-    fn cell(&self, i: usize, cell: &file::Cell) -> Result<Cell, CheckError> {
-        let key = format!("cells[{i}]");
-        let rate = wifi_rate(&format!("{key}.rate"), cell.rate.0)?;
-        let preamble = if cell.short_preamble { Preamble::Short } else { Preamble::Long };
-        let phy = if rate.is_ofdm() { Phy::Ofdm } else { Phy::Dsss(preamble) };
-        let mut station = wifi::Config::new(StationId(0), phy, rate);
-        if let Some(basic) = cell.basic_rate {
-            station.basic_rate = wifi_rate(&format!("{key}.basic_rate"), basic.0)?;
-        }
-        if cell.rate_control == Some(file::RateControl::Arf) {
-            station.rate_control = RateControl::Arf(rate);
-        }
-        if let Some(threshold) = cell.rts_threshold {
-            // "off" is longer than any frame.
-            station.rts_threshold =
-                threshold.0.map_or(u32::MAX, |bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX));
-        }
-        station.retry_limits.short = cell.short_retry_limit.unwrap_or(station.retry_limits.short);
-        station.retry_limits.long = cell.long_retry_limit.unwrap_or(station.retry_limits.long);
-        station.queue_limit = cell.queue.map_or(station.queue_limit, |queue| queue as usize);
-        station.use_eifs = cell.eifs.unwrap_or(station.use_eifs);
-        let member = |(m, name): (usize, &String)| {
-            let node = self.node(&format!("{key}.members[{m}]"), name)?;
-            // Side by side, a metre apart, unless said otherwise.
-            let position = self.position(name).unwrap_or(Position { x: m as f64, y: 0.0 });
-            Ok(Member { node, position })
-        };
-        let default_name = if i == 0 { "cell".to_owned() } else { format!("cell-{}", i + 1) };
-        Ok(Cell {
-            name: cell.name.clone().unwrap_or(default_name),
-            members: cell.members.iter().enumerate().map(member).collect::<Result<_, CheckError>>()?,
-            station,
-            medium: medium::Config {
-                errors: FrameErrors::uniform(cell.frame_error.unwrap_or(0.0)),
-                ..medium::Config::default()
-            },
         })
     }
 
@@ -284,14 +258,39 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The 802.11 rate of so many bits per second.
-fn wifi_rate(key: &str, rate: BitRate) -> Result<Rate, CheckError> {
-    let all = || DSSS_RATES.iter().chain(OFDM_RATES);
-    all().find(|r| r.bps() == rate.as_bps()).copied().ok_or_else(|| {
-        let allowed: Vec<String> =
-            all().filter_map(|r| BitRate::from_bps(r.bps())).map(|r| format!("\"{r}\"")).collect();
-        CheckError::new(key, format!("found \"{rate}\"; allowed: {}", allowed.join(", ")))
-    })
+/// How a host learns about its link: as it says, else by the radio if it is a mobile host of a cell with access points.
+fn link_news(name: &str, host: &file::Host, silence: Option<Duration>) -> Result<LinkNews, CheckError> {
+    match (&host.beacons, &host.link_quality, silence) {
+        (Some(_), Some(_), _) => {
+            let message = "found beacons and link_quality; allowed: one of the two";
+            Err(CheckError::new(format!("hosts.{name}.beacons"), message))
+        }
+        (Some(beacons), None, _) => Ok(LinkNews::Beacons {
+            period: beacons.period.0,
+            phase: beacons.phase.map_or(beacons.period.0, |phase| phase.0),
+            missed: beacons.missed.unwrap_or(2),
+        }),
+        (None, Some(_), None) => {
+            let message = "the host is in no cell with access points; allowed: for a member of one";
+            Err(CheckError::new(format!("hosts.{name}.link_quality"), message))
+        }
+        (None, Some(quality), Some(silence)) => Ok(LinkNews::Radio(Thresholds {
+            power_dbm: quality.threshold_dbm.unwrap_or(f64::NEG_INFINITY),
+            hysteresis_db: quality.hysteresis_db.unwrap_or(3.0),
+            silence_limit: quality.silence.map_or(silence, |silence| silence.0),
+        })),
+        (None, None, Some(silence)) if host.mobile => Ok(LinkNews::Radio(Thresholds {
+            power_dbm: f64::NEG_INFINITY,
+            hysteresis_db: 3.0,
+            silence_limit: silence,
+        })),
+        (None, None, _) => Ok(LinkNews::AtOnce),
+    }
+}
+
+fn signal_delays(form: &file::Signals) -> SignalDelays {
+    let of = |delay: Option<Quantity<Duration>>| delay.map_or(Duration::ZERO, |delay| delay.0);
+    SignalDelays { link: of(form.link_delay), mac: of(form.mac_delay), ip: of(form.ip_delay) }
 }
 
 /// The times of an outage or an absence.

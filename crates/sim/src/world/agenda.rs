@@ -17,6 +17,9 @@ pub(super) enum Appointment {
     Beacon { node: u32 },
     Silence { node: u32 },
     Deliver { node: u32, signal: Signal },
+    StationBeacon { cell: u32, station: u32 },
+    Association { cell: u32, station: u32 },
+    Roles { node: u32 },
 }
 
 /// What is known beforehand, in order of time and insertion. Silence is noticed last: whatever arrives at the very
@@ -31,7 +34,7 @@ pub(super) struct Agenda {
 
 impl Agenda {
     pub(super) fn add(&mut self, at: Instant, appointment: Appointment) {
-        let comes_last = matches!(appointment, Appointment::Silence { .. });
+        let comes_last = matches!(appointment, Appointment::Silence { .. } | Appointment::Association { .. });
         self.heap.push(Reverse((at, comes_last, self.inserted)));
         self.appointments.insert(self.inserted, appointment);
         self.inserted += 1;

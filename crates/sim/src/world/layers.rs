@@ -6,8 +6,10 @@ use segue_proto::signal::{Scope, Signal, SignalKind, Source};
 use segue_proto::time::Instant;
 use segue_proto::trace::{DropCause, Event};
 
+use super::World;
 use super::agenda::Appointment;
-use super::{FlowEnd, World};
+use super::flows::FlowEnd;
+use super::roaming::wired_anchor;
 use crate::outage::{Layer, OutageProcess};
 use crate::results::Place;
 use crate::scenario::LinkNews;
@@ -27,6 +29,8 @@ impl World<'_> {
     pub(super) fn flows_that_use(&self, uses: &dyn Fn(u32) -> bool) -> Vec<u32> {
         let crosses = |end: &u32| {
             let FlowEnd { node, peer_node, .. } = self.ends[*end as usize];
+            let [node, peer_node] =
+                [node, peer_node].map(|node| wired_anchor(self.scenario, node as usize) as u32);
             self.crosses(uses, node, peer_node) || self.crosses(uses, peer_node, node)
         };
         (0..self.ends.len() as u32).step_by(2).filter(crosses).collect()
@@ -53,12 +57,16 @@ impl World<'_> {
 
     pub(super) fn add_beacons(&mut self) {
         for (index, node) in self.nodes.iter().enumerate() {
-            if let (true, LinkNews::Beacons { phase, .. }) = (node.mobile, node.link_news) {
-                let node_number = index as u32;
-                self.agenda.add(Instant::ZERO + phase, Appointment::Beacon { node: node_number });
-                if let Some((at, _)) = node.link_state.poll_timeout() {
-                    self.agenda.add(at, Appointment::Silence { node: node_number });
+            let node_number = index as u32;
+            match node.link_news {
+                LinkNews::Beacons { phase, .. } if node.mobile => {
+                    self.agenda.add(Instant::ZERO + phase, Appointment::Beacon { node: node_number });
                 }
+                LinkNews::Radio(_) if node.mobile => {}
+                _ => continue,
+            }
+            if let Some((at, _)) = node.link_state.poll_timeout() {
+                self.agenda.add(at, Appointment::Silence { node: node_number });
             }
         }
     }
@@ -126,7 +134,7 @@ impl World<'_> {
                     if good { state.links_down.saturating_sub(1) } else { state.links_down + 1 };
                 match state.link_news {
                     LinkNews::AtOnce => state.link_state.handle_evidence(state.links_down == 0),
-                    LinkNews::Beacons { .. } => None,
+                    LinkNews::Beacons { .. } | LinkNews::Radio(_) => None,
                 }
             }
         };
@@ -138,7 +146,13 @@ impl World<'_> {
     pub(super) fn send_news(&mut self, node: u32, kind: Option<SignalKind>, source: Source) {
         let Some(kind) = kind else { return };
         let Some(scheme) = &self.nodes[node as usize].scheme else { return };
-        let delivered = self.now + scheme.notify_delay();
+        let delays = self.scenario.signal_delays;
+        let of_layer = match source {
+            Source::Link => delays.link,
+            Source::Mac => delays.mac,
+            Source::Ip | Source::Queue | Source::Network => delays.ip,
+        };
+        let delivered = self.now + scheme.notify_delay() + of_layer;
         let signal = Signal { kind, scope: Scope::Interface, source, origin: self.now, delivered };
         self.agenda.add(delivered, Appointment::Deliver { node, signal });
         self.schedule_agenda();

@@ -1,20 +1,66 @@
 //! Packets under way.
 
+use segue_proto::mobile_ip::{Message, TUNNEL_HEADER_BYTES, Way};
 use segue_proto::tcp::Segment;
 
 /// Names a packet under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketId(pub(crate) u32);
 
+/// The destination of packets for all on the link.
+pub(super) const EVERYBODY: u32 = u32::MAX;
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Content {
+    /// A TCP segment for a connection end.
+    Segment { segment: Segment, end: u32 },
+    /// A control message of Mobile IP, by its place among [`Packets::messages`].
+    Message { message: u32, way: Way },
+}
+
+/// The outer header of a tunnelled packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tunnel {
+    /// Node that put the packet in.
+    pub(super) by: u32,
+    /// Node that takes it out.
+    pub(super) exit: u32,
+}
+
 /// A packet under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
-    pub(super) segment: Segment,
-    /// Node it goes to.
+    pub(super) content: Content,
+    /// Node it comes from.
+    pub(super) from: u32,
+    /// Node it goes to, or [`EVERYBODY`].
     pub(super) to: u32,
-    /// Connection end it goes to.
-    pub(super) end: u32,
+    /// Its size as IP sees it, tunnel header included.
     pub(super) bytes: u32,
+    pub(super) tunnel: Option<Tunnel>,
+}
+
+impl Packet {
+    /// Puts the packet into a tunnel from `by` to `exit`.
+    pub(super) fn encapsulate(&mut self, by: u32, exit: u32) {
+        self.tunnel = Some(Tunnel { by, exit });
+        self.bytes += TUNNEL_HEADER_BYTES;
+    }
+
+    /// Takes the packet out of its tunnel; gives the node that had put it in.
+    pub(super) fn decapsulate(&mut self) -> Option<u32> {
+        let tunnel = self.tunnel.take()?;
+        self.bytes -= TUNNEL_HEADER_BYTES;
+        Some(tunnel.by)
+    }
+}
+
+/// A control message that one or more packets carry: a broadcast frame leaves a copy at each hearer.
+#[derive(Debug)]
+struct Shared {
+    message: Message,
+    packets: u32,
 }
 
 /// Packets under way, in slots that are used again.
@@ -22,6 +68,8 @@ pub(super) struct Packet {
 pub(super) struct Packets {
     slots: Vec<Packet>,
     free: Vec<u32>,
+    messages: Vec<Shared>,
+    free_messages: Vec<u32>,
 }
 
 impl Packets {
@@ -35,11 +83,51 @@ impl Packets {
         }
     }
 
+    /// A packet of `bytes` with a control message.
+    pub(super) fn insert_message(&mut self, from: u32, to: u32, way: Way, message: Message) -> PacketId {
+        let bytes = message.packet_bytes();
+        let shared = Shared { message, packets: 1 };
+        let slot = if let Some(slot) = self.free_messages.pop() {
+            self.messages[slot as usize] = shared;
+            slot
+        } else {
+            self.messages.push(shared);
+            (self.messages.len() - 1) as u32
+        };
+        let content = Content::Message { message: slot, way };
+        self.insert(Packet { content, from, to, bytes, tunnel: None })
+    }
+
+    /// A second packet like `id`: the sender of a frame keeps its own until it knows the fate of the frame.
+    pub(super) fn copy(&mut self, id: PacketId) -> PacketId {
+        let packet = *self.get(id);
+        if let Content::Message { message, .. } = packet.content {
+            self.messages[message as usize].packets += 1;
+        }
+        self.insert(packet)
+    }
+
     pub(super) fn get(&self, id: PacketId) -> &Packet {
         &self.slots[id.0 as usize]
     }
 
+    pub(super) fn get_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.slots[id.0 as usize]
+    }
+
+    /// The message at a place that a packet under way names.
+    pub(super) fn message(&self, place: u32) -> &Message {
+        &self.messages[place as usize].message
+    }
+
     pub(super) fn remove(&mut self, id: PacketId) {
+        if let Content::Message { message, .. } = self.get(id).content {
+            let shared = &mut self.messages[message as usize];
+            shared.packets -= 1;
+            if shared.packets == 0 {
+                self.free_messages.push(message);
+            }
+        }
         self.free.push(id.0);
     }
 }

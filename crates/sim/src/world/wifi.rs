@@ -7,17 +7,18 @@ use segue_proto::rng::Streams;
 use segue_proto::signal::Source;
 use segue_proto::time::Instant;
 use segue_proto::trace::{DropCause, Event};
+use segue_proto::wifi::association::Association;
 use segue_proto::wifi::{self, Dcf, StationId};
 
 use super::World;
 use super::agenda::Appointment;
-use super::packets::{Packet, PacketId};
+use super::packets::{Content, EVERYBODY, PacketId};
 use crate::event_queue::Component;
 use crate::outage::{Layer, OutageProcess};
 use crate::radio::Position;
 use crate::radio::medium::{Medium, OnAirId, Report, What};
 use crate::results::Place;
-use crate::scenario::Scenario;
+use crate::scenario::{LinkNews, Scenario};
 
 /// A cell at work.
 #[derive(Debug)]
@@ -40,7 +41,16 @@ struct Station {
     absences: u32,
     /// When its pending event comes.
     pending: Instant,
+    /// Chooses an access point, if the station speaks through one and beacons tell of it.
+    association: Option<Association>,
+    /// When the agenda looks after a lost access point.
+    lost_at: Instant,
+    /// Its host judges its link by frames.
+    judges_frames: bool,
 }
+
+/// Beacon bodies carry time, interval, capabilities, rates and a name; some seventy bytes.
+const BEACON_BYTES: u32 = 70;
 
 /// A way through the air, as routing sees it: from a station to another of the same cell.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +66,12 @@ const FRAMES_PER_STATION: u32 = 2;
 /// All hops of `scenario`, in the order in which routing numbers them after the link directions.
 pub(super) fn hops(scenario: &Scenario) -> Vec<Hop> {
     let mut hops = Vec::new();
-    for (cell, members) in scenario.cells.iter().map(|cell| cell.members.len() as u32).enumerate() {
+    for (cell, state) in scenario.cells.iter().enumerate() {
+        if state.infrastructure.is_some() {
+            // Who speaks to whom there changes: see `roaming`.
+            continue;
+        }
+        let members = state.members.len() as u32;
         for from in 0..members {
             let others = (0..members).filter(|to| *to != from);
             hops.extend(others.map(|to| Hop { cell: cell as u32, from, to }));
@@ -88,10 +103,29 @@ impl World<'_> {
                     home: member.position,
                     absences: 0,
                     pending: Instant::MAX,
+                    association: None,
+                    lost_at: Instant::MAX,
+                    judges_frames: matches!(self.nodes[member.node].link_news, LinkNews::Radio(_)),
                 }
             };
-            let stations: Vec<Station> = cell.members.iter().map(&mut state_of).collect();
+            let mut stations: Vec<Station> = cell.members.iter().map(&mut state_of).collect();
             let count = stations.len() as u32;
+            if let Some((access_points, policy)) =
+                cell.infrastructure.and_then(|i| Some((i.access_points, i.association?)))
+            {
+                for (number, station) in stations.iter_mut().enumerate() {
+                    if number >= access_points {
+                        station.association = Some(Association::new(policy));
+                        continue;
+                    }
+                    let node = &self.scenario.nodes[station.node as usize].name;
+                    let name = format!("cell {}/{node}/beacon-phase", cell.name);
+                    let phase = streams.stream(&name).below(policy.beacon_period.as_nanos());
+                    let beacon =
+                        Appointment::StationBeacon { cell: self.cells.len() as u32, station: number as u32 };
+                    self.agenda.add(Instant::from_nanos(phase), beacon);
+                }
+            }
             self.cells.push(CellState { medium, stations, first_station, first_frame, reports: Vec::new() });
             first_station += count;
             first_frame += count * FRAMES_PER_STATION;
@@ -108,7 +142,9 @@ impl World<'_> {
                 let hop = direction.checked_sub(self.links.len() as u32).map(|hop| self.hops[hop as usize]);
                 hop.is_some_and(|h| h.cell as usize == absence.cell && (h.from == station || h.to == station))
             };
-            let hit = self.flows_that_use(&uses);
+            let node = self.cells[absence.cell].stations[absence.member].node;
+            let hit = self.flows_of(node as usize).map(<[u32]>::to_vec);
+            let hit = hit.unwrap_or_else(|| self.flows_that_use(&uses));
             self.absence_hit.push(hit);
             self.plan_next_absence(index as u32);
         }
@@ -153,15 +189,79 @@ impl World<'_> {
     }
 
     /// A packet goes through the air by `hop`.
-    pub(super) fn send_by_air(&mut self, hop: u32, id: PacketId, bytes: u32) {
+    pub(super) fn send_by_air(&mut self, hop: u32, id: PacketId) {
         let Hop { cell, from, to } = self.hops[hop as usize];
+        self.send_on_air(cell, from, StationId(to), id);
+    }
+
+    /// A station of a cell gets a packet for another one, or for all.
+    pub(super) fn send_on_air(&mut self, cell: u32, from: u32, to: StationId, id: PacketId) {
         let station = &mut self.cells[cell as usize].stations[from as usize];
+        let bytes = self.packets.get(id).bytes;
         let packet = wifi::Packet { handle: id.0, bytes };
-        if station.dcf.send(packet, StationId(to), self.now).is_err() {
+        if station.dcf.send(packet, to, self.now).is_err() {
             self.packets.remove(id);
             self.observe_station_drop(cell, from, DropCause::QueueFull, bytes);
         }
         self.to_serve.push((cell, from));
+    }
+
+    /// An access point's beacon is due.
+    pub(super) fn send_beacon(&mut self, cell: u32, station: u32) {
+        let infrastructure = self.scenario.cells[cell as usize].infrastructure;
+        let Some(policy) = infrastructure.and_then(|infrastructure| infrastructure.association) else {
+            return;
+        };
+        let again = Appointment::StationBeacon { cell, station };
+        self.agenda.add(self.now + policy.beacon_period, again);
+        let dcf = &mut self.cells[cell as usize].stations[station as usize].dcf;
+        // A queue that is full of data costs a beacon, as it does in a cheap access point; hosts count them.
+        let _ = dcf.send_beacon(BEACON_BYTES, self.now);
+        self.to_serve.push((cell, station));
+    }
+
+    fn hear_beacon_of(&mut self, cell: usize, number: u32, from: StationId, power_dbm: f64) {
+        let now = self.now;
+        let station = &mut self.cells[cell].stations[number as usize];
+        let Some(association) = &mut station.association else { return };
+        let change = association.handle_beacon(from, power_dbm, now);
+        let node = station.node;
+        self.watch_access_point(cell, number);
+        if let Some(change) = change {
+            self.handle_association(cell as u32, node, change);
+        }
+    }
+
+    /// Sets the agenda to the moment at which a station would lose its access point, unless it looks there earlier.
+    fn watch_access_point(&mut self, cell: usize, number: u32) {
+        let station = &mut self.cells[cell].stations[number as usize];
+        let deadline = station.association.as_ref().and_then(Association::poll_timeout);
+        if let Some((at, _)) = deadline.filter(|(at, _)| *at < station.lost_at) {
+            station.lost_at = at;
+            self.agenda.add(at, Appointment::Association { cell: cell as u32, station: number });
+            self.schedule_agenda();
+        }
+    }
+
+    pub(super) fn notice_lost_access_point(&mut self, cell: u32, number: u32) {
+        let now = self.now;
+        let station = &mut self.cells[cell as usize].stations[number as usize];
+        if station.lost_at != now {
+            return;
+        }
+        station.lost_at = Instant::MAX;
+        let change = station.association.as_mut().and_then(|association| association.handle_timeout(now));
+        let node = station.node;
+        self.watch_access_point(cell as usize, number);
+        if let Some(change) = change {
+            self.handle_association(cell, node, change);
+        }
+    }
+
+    /// Whether a station takes what `from` says to all: with association only its own access point may speak so.
+    fn heeds(&self, cell: usize, number: u32, from: StationId) -> bool {
+        let association = &self.cells[cell].stations[number as usize].association;
+        association.as_ref().is_none_or(|association| association.access_point() == Some(from))
     }
 
     fn observe_station_drop(&mut self, cell: u32, station: u32, cause: DropCause, bytes: u32) {
@@ -202,11 +302,18 @@ impl World<'_> {
         let mut next = 0;
         while let Some(report) = self.cells[cell].reports.get(next).copied() {
             next += 1;
-            let dcf = &mut self.cells[cell].stations[report.station as usize].dcf;
+            let station = &mut self.cells[cell].stations[report.station as usize];
+            let dcf = &mut station.dcf;
             match report.what {
                 What::Busy => dcf.handle_channel(true, self.now),
                 What::Idle => dcf.handle_channel(false, self.now),
-                What::Decoded { frame, power_dbm } => dcf.handle_frame(&frame, power_dbm, self.now),
+                What::Decoded { frame, power_dbm } => {
+                    dcf.handle_frame(&frame, power_dbm, self.now);
+                    if station.judges_frames {
+                        let node = station.node;
+                        self.hear_frame(node, cell as u32, frame.from, power_dbm);
+                    }
+                }
                 What::Corrupted => dcf.handle_corrupted(self.now),
                 What::Transmitted => dcf.handle_transmitted(self.now),
             }
@@ -240,23 +347,44 @@ impl World<'_> {
     fn handle_station_event(&mut self, cell: usize, number: u32, event: &wifi::Event) {
         let node = self.cells[cell].stations[number as usize].node;
         match *event {
-            wifi::Event::Received { packet, .. } => {
-                // The sender keeps its own until it knows the fate of the frame.
-                let Packet { segment, to, end, bytes } = *self.packets.get(PacketId(packet.handle));
-                if to == node {
-                    self.handle_segment(end, &segment);
-                } else {
-                    let id = self.packets.insert(Packet { segment, to, end, bytes });
-                    self.forward(node, to, id, bytes);
-                }
+            wifi::Event::Received { packet, from, .. } => {
+                self.receive(cell, number, PacketId(packet.handle), from);
             }
             wifi::Event::Delivered { packet, .. } => self.packets.remove(PacketId(packet.handle)),
-            wifi::Event::Dropped { packet, .. } => {
+            wifi::Event::Dropped { packet, to, .. } => {
                 self.packets.remove(PacketId(packet.handle));
                 self.observe_station_drop(cell as u32, number, DropCause::RetryLimit, packet.bytes);
                 self.send_news(node, event.link_loss(), Source::Mac);
+                if let Some(station) = self.cells[cell].stations.get(to.0 as usize) {
+                    let host = station.node;
+                    self.note_reach(node, host, false);
+                }
             }
-            wifi::Event::BeaconHeard { .. } => {}
+            wifi::Event::BeaconHeard { from, power_dbm } => {
+                self.hear_beacon_of(cell, number, from, power_dbm);
+            }
+        }
+    }
+
+    /// A station has received a packet; the sender keeps its own until it knows the fate of the frame.
+    fn receive(&mut self, cell: usize, number: u32, id: PacketId, from: StationId) {
+        let [node, sender] = [number, from.0].map(|s| self.cells[cell].stations[s as usize].node);
+        self.note_reach(node, sender, true);
+        let packet = *self.packets.get(id);
+        match packet.content {
+            Content::Segment { segment, end } if packet.to == node && packet.tunnel.is_none() => {
+                self.handle_segment(end, &segment);
+            }
+            _ if packet.to == EVERYBODY => {
+                if self.heeds(cell, number, from) {
+                    let copy = self.packets.copy(id);
+                    self.deliver_packet(node, copy);
+                }
+            }
+            _ => {
+                let copy = self.packets.copy(id);
+                self.route(node, copy);
+            }
         }
     }
 

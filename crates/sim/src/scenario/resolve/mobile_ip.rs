@@ -1,0 +1,205 @@
+//! Mobile IP: from the file to the configuration of every machine.
+
+use segue_proto::mobile_ip::correspondent::WhileAsking;
+use segue_proto::mobile_ip::foreign_agent::{Unreachable, Warn};
+use segue_proto::mobile_ip::home_agent::RouteOptimisation;
+use segue_proto::mobile_ip::mobile_node::{AgentTimeout, Detection, Retransmission, Start};
+use segue_proto::mobile_ip::{
+    Delay, Lifetime, beacon, correspondent as cn, foreign_agent as fa, home_agent as ha, mobile_node as mn,
+};
+use segue_proto::time::Duration;
+
+use super::super::file::mobile_ip as form;
+use super::super::mobile_ip::{
+    AdvertisementPhase, Correspondent, ForeignAgent, HomeAgent, MobileHost, MobileIp, address_of,
+};
+use super::super::quantity::Quantity;
+use super::super::{Cell, Flow, NodeKind};
+use super::{CheckError, Resolver};
+
+/// What ns-2's routing protocol adds to a registration with its period at 1 s, as a constant.
+const NS2_REGISTRATION_DELAY: Duration = Duration::from_millis(900);
+
+impl Resolver<'_> {
+    pub(super) fn mobile_ip(&self, cells: &[Cell], flows: &[Flow]) -> Result<Option<MobileIp>, CheckError> {
+        let Some(form) = &self.file.mobile_ip else {
+            return match self.file.hosts.iter().find(|(_, host)| host.home_agent.is_some()) {
+                None => Ok(None),
+                Some((name, _)) => {
+                    let message = "found without Mobile IP; allowed: with a table [mobile_ip]";
+                    Err(CheckError::new(format!("hosts.{name}.home_agent"), message))
+                }
+            };
+        };
+        let hosts = self.mobile_hosts(form, cells)?;
+        let beacon = beacon_config(form)?;
+        let foreign_agents = self.foreign_agents(form, beacon)?;
+        let home_agents = home_agents(form, beacon, &hosts);
+        let correspondents =
+            if form.route_optimisation { self.correspondents(form, flows, &hosts) } else { Vec::new() };
+        let phase = form
+            .advertisement_phase
+            .map_or(AdvertisementPhase::Random, |phase| AdvertisementPhase::At(phase.0));
+        Ok(Some(MobileIp { hosts, home_agents, foreign_agents, correspondents, phase }))
+    }
+
+    fn mobile_hosts(&self, form: &form::MobileIp, cells: &[Cell]) -> Result<Vec<MobileHost>, CheckError> {
+        let mut hosts = Vec::new();
+        for (name, host) in &self.file.hosts {
+            let Some(agent) = &host.home_agent else { continue };
+            let node = self.node(&format!("hosts.{name}"), name)?;
+            let home_agent = self.node(&format!("hosts.{name}.home_agent"), agent)?;
+            let shares_a_cell = cells.iter().any(|cell| {
+                let has = |node: usize| cell.members.iter().any(|member| member.node == node);
+                has(node) && has(home_agent)
+            });
+            let start = match host.start {
+                Some(form::Start::Home) => Start::AtHome,
+                Some(form::Start::Away) => Start::Away,
+                None if shares_a_cell => Start::AtHome,
+                None => Start::Away,
+            };
+            hosts.push(MobileHost { node, home_agent, config: host_config(form, node, home_agent)?, start });
+        }
+        Ok(hosts)
+    }
+
+    fn foreign_agents(
+        &self,
+        form: &form::MobileIp,
+        beacon: beacon::Config,
+    ) -> Result<Vec<ForeignAgent>, CheckError> {
+        let unreachable = match form.buffer {
+            None | Some(0) => Unreachable::Drop,
+            Some(packets) => {
+                let patience = form.buffer_patience.map_or(Duration::from_secs(3), |patience| patience.0);
+                Unreachable::Buffer { packets, patience }
+            }
+        };
+        let warn = match form.warn {
+            Some(form::Warn::Nobody) => Warn::Nobody,
+            None | Some(form::Warn::Correspondent) => Warn::Correspondent,
+            Some(form::Warn::HomeAgent) => Warn::HomeAgent,
+        };
+        let agent = |(i, name): (usize, &String)| {
+            let node = self.node(&format!("mobile_ip.foreign_agents[{i}]"), name)?;
+            let config = fa::Config { unreachable, warn, ..fa::Config::new(address_of(node), beacon) };
+            Ok(ForeignAgent { node, config })
+        };
+        form.foreign_agents.iter().enumerate().map(agent).collect()
+    }
+
+    /// All hosts that have a flow with a mobile host.
+    fn correspondents(
+        &self,
+        form: &form::MobileIp,
+        flows: &[Flow],
+        hosts: &[MobileHost],
+    ) -> Vec<Correspondent> {
+        let is_mobile = |node: usize| hosts.iter().any(|host| host.node == node);
+        let speaks_to_one = |node: usize| {
+            flows.iter().any(|f| (f.from == node && is_mobile(f.to)) || (f.to == node && is_mobile(f.from)))
+        };
+        let while_asking = match form.while_asking {
+            Some(form::WhileAsking::ViaHomeAgent) => WhileAsking::ViaHomeAgent,
+            _ => WhileAsking::KeepUsing,
+        };
+        let is_host = |node: &usize| matches!(self.nodes[*node].kind, NodeKind::Host { .. });
+        let config = cn::Config { while_asking, ..cn::Config::default() };
+        (0..self.nodes.len())
+            .filter(is_host)
+            .filter(|node| speaks_to_one(*node))
+            .map(|node| Correspondent { node, config })
+            .collect()
+    }
+}
+
+/// A time that messages carry in whole seconds.
+fn whole_seconds(key: &str, value: Option<Quantity<Duration>>) -> Result<Option<Lifetime>, CheckError> {
+    let Some(Quantity(duration)) = value else { return Ok(None) };
+    let nanos = duration.as_nanos();
+    let secs = u16::try_from(nanos / 1_000_000_000).ok().filter(|secs| (1..u16::MAX).contains(secs));
+    match secs {
+        Some(secs) if nanos.is_multiple_of(1_000_000_000) => Ok(Some(Lifetime(secs))),
+        _ => {
+            let message = format!("found {duration}; allowed: whole seconds from 1 s to 65534 s");
+            Err(CheckError::new(format!("mobile_ip.{key}"), message))
+        }
+    }
+}
+
+fn beacon_config(form: &form::MobileIp) -> Result<beacon::Config, CheckError> {
+    let named = match form.profile.unwrap_or_default() {
+        form::Profile::Ns2 => beacon::Config::ns2(Duration::ZERO),
+        form::Profile::Rfc5944 => beacon::Config::rfc5944(Duration::ZERO),
+    };
+    let lifetime = whole_seconds("advertisement_lifetime", form.advertisement_lifetime)?;
+    let registration = whole_seconds("registration_lifetime", form.registration_lifetime)?;
+    Ok(beacon::Config {
+        period: form.advertisement_interval.map_or(named.period, |interval| interval.0),
+        lifetime_secs: lifetime.map_or(named.lifetime_secs, |lifetime| lifetime.0),
+        registration_lifetime: registration.unwrap_or(named.registration_lifetime),
+        ..named
+    })
+}
+
+fn host_config(form: &form::MobileIp, node: usize, home_agent: usize) -> Result<mn::Config, CheckError> {
+    let (host, agent) = (address_of(node), address_of(home_agent));
+    let named = match form.profile.unwrap_or_default() {
+        form::Profile::Ns2 => mn::Config::ns2(host, agent),
+        form::Profile::Rfc5944 => mn::Config::rfc5944(host, agent),
+    };
+    let smooth = form.smooth_handoff.and_then(|off| off.0).map(Quantity);
+    Ok(mn::Config {
+        detection: match form.detection {
+            None => named.detection,
+            Some(form::Detection::Eager) => Detection::Eager,
+            Some(form::Detection::Lazy) => Detection::Lazy,
+        },
+        agent_timeout: match (form.agent_timeout, named.agent_timeout, form.advertisement_interval) {
+            (Some(timeout), _, _) => AgentTimeout::After(timeout.0),
+            // ns-2 tests once per beacon period.
+            (None, AgentTimeout::Tested { phase, .. }, Some(Quantity(interval))) => {
+                AgentTimeout::Tested { after: interval, every: interval, phase }
+            }
+            (None, named, _) => named,
+        },
+        retransmission: match (form.registration_retry, named.retransmission) {
+            (None, named) => named,
+            (Some(Quantity(wait)), Retransmission::Fixed(_)) => Retransmission::Fixed(wait),
+            (Some(Quantity(first)), Retransmission::Doubling { .. }) => Retransmission::Doubling { first },
+        },
+        lifetime: whole_seconds("registration_lifetime", form.registration_lifetime)?
+            .unwrap_or(named.lifetime),
+        notify_previous_agent: whole_seconds("smooth_handoff", smooth)?,
+        ..named
+    })
+}
+
+fn home_agents(form: &form::MobileIp, beacon: beacon::Config, hosts: &[MobileHost]) -> Vec<HomeAgent> {
+    let by_default = match form.profile.unwrap_or_default() {
+        form::Profile::Ns2 => NS2_REGISTRATION_DELAY,
+        form::Profile::Rfc5944 => Duration::ZERO,
+    };
+    let mean = form.registration_delay.map_or(by_default, |delay| delay.0);
+    let registration_delay = match form.registration_delay_model.unwrap_or_default() {
+        form::DelayModel::Constant => Delay::Constant(mean),
+        form::DelayModel::Uniform => Delay::Uniform { min: Duration::ZERO, max: mean * 2 },
+        form::DelayModel::Exponential => Delay::Exponential { mean },
+    };
+    let mut nodes: Vec<usize> = hosts.iter().map(|host| host.home_agent).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let agent = |node: usize| HomeAgent {
+        node,
+        config: ha::Config {
+            address: address_of(node),
+            hosts: hosts.iter().filter(|h| h.home_agent == node).map(|h| address_of(h.node)).collect(),
+            max_lifetime: beacon.registration_lifetime,
+            registration_delay,
+            beacon: Some(beacon),
+            route_optimisation: form.route_optimisation.then(RouteOptimisation::default),
+        },
+    };
+    nodes.into_iter().map(agent).collect()
+}

@@ -1,0 +1,227 @@
+//! The flows of a run: connections, what they send, their timers, and what their scheme orders.
+
+use segue_proto::schemes::Action;
+use segue_proto::tcp::{Config, Connection, ConnectionId, NoHooks, Segment, SeqNumber, State};
+use segue_proto::time::{Duration, Instant};
+
+use super::World;
+use super::agenda::Appointment;
+use super::packets::{Content, Packet};
+use crate::event_queue::Component;
+use crate::results::Place;
+
+/// One end of a flow.
+#[derive(Debug)]
+pub(super) struct FlowEnd {
+    pub(super) connection: Connection,
+    /// The host it lives on.
+    pub(super) node: u32,
+    /// The other end.
+    pub(super) peer: u32,
+    pub(super) peer_node: u32,
+    /// When its pending event comes; [`Instant::MAX`] if there is none.
+    pub(super) pending: Instant,
+    pub(super) opened: bool,
+    /// When all data was acknowledged.
+    pub(super) finished: Option<Instant>,
+    /// Nothing more is expected of the flow.
+    pub(super) done: bool,
+    /// End of the last outage, if nothing has been sent since.
+    pub(super) outage_ended: Option<Instant>,
+    /// Silence after outages, summed, and the longest.
+    pub(super) idle: Duration,
+    pub(super) longest_idle: Duration,
+}
+
+impl World<'_> {
+    pub(super) fn add_flows(&mut self) {
+        for (index, flow) in self.scenario.flows.iter().enumerate() {
+            let number = 2 * index as u32;
+            for side in 0..2 {
+                let config = Config {
+                    id: ConnectionId(number + side),
+                    profile: flow.profile.clone(),
+                    variant: flow.variant,
+                    iss: SeqNumber(0),
+                    auto_read: true,
+                };
+                let is_sender = side == 0;
+                let (node, peer_node) = if is_sender { (flow.from, flow.to) } else { (flow.to, flow.from) };
+                let mut connection =
+                    if is_sender { Connection::connect(config) } else { Connection::listen(config) };
+                if is_sender {
+                    connection.write(flow.bytes.unwrap_or(u64::MAX >> 1));
+                    if flow.profile.close && flow.bytes.is_some() {
+                        connection.close();
+                    }
+                }
+                self.ends.push(FlowEnd {
+                    connection,
+                    node: node as u32,
+                    peer: number + 1 - side,
+                    peer_node: peer_node as u32,
+                    pending: Instant::MAX,
+                    opened: !is_sender,
+                    finished: None,
+                    done: false,
+                    outage_ended: None,
+                    idle: Duration::ZERO,
+                    longest_idle: Duration::ZERO,
+                });
+            }
+            self.agenda.add(flow.start, Appointment::Open { flow: index as u32 });
+        }
+    }
+
+    pub(super) fn handle_segment(&mut self, end: u32, segment: &Segment) {
+        let flow_end = &mut self.ends[end as usize];
+        match &mut self.nodes[flow_end.node as usize].scheme {
+            None => flow_end.connection.handle_segment(segment, self.now, &mut NoHooks),
+            Some(scheme) => flow_end.connection.handle_segment(segment, self.now, scheme.as_mut()),
+        }
+        self.after(end);
+    }
+
+    pub(super) fn handle_connection_timer(&mut self, end: u32) -> Option<Instant> {
+        let flow_end = &mut self.ends[end as usize];
+        if flow_end.pending != self.now {
+            // A newer event has taken this one's place.
+            return None;
+        }
+        flow_end.pending = Instant::MAX;
+        let due = flow_end.connection.poll_timeout().is_some_and(|(at, _)| at <= self.now);
+        if due {
+            match &mut self.nodes[flow_end.node as usize].scheme {
+                None => flow_end.connection.handle_timeout(self.now, &mut NoHooks),
+                Some(scheme) => flow_end.connection.handle_timeout(self.now, scheme.as_mut()),
+            }
+            self.after(end);
+        } else {
+            self.schedule_connection(end);
+        }
+        None
+    }
+
+    pub(super) fn handle_scheme_timer(&mut self, node: u32) -> Option<Instant> {
+        let state = &mut self.nodes[node as usize];
+        if state.pending != self.now {
+            return None;
+        }
+        state.pending = Instant::MAX;
+        if let Some(scheme) = &mut state.scheme {
+            if scheme.poll_timeout().is_some_and(|(at, _)| at <= self.now) {
+                scheme.handle_timeout(self.now);
+            }
+            self.carry_out_actions(node);
+        }
+        None
+    }
+
+    /// What follows every input to a connection: orders of its scheme, segments, timers, bookkeeping.
+    pub(super) fn after(&mut self, end: u32) {
+        let node = self.ends[end as usize].node;
+        self.transmit(end);
+        if self.nodes[node as usize].scheme.is_some() {
+            self.carry_out_actions(node);
+        }
+        self.note_progress(end & !1);
+        if !end.is_multiple_of(2) && self.ends[end as usize].connection.receiver().at_end() {
+            // The application on the far side closes when it has read everything.
+            self.ends[end as usize].connection.close();
+            self.transmit(end);
+        }
+        self.schedule_connection(end);
+        if self.observer.is_some() {
+            self.observe_connection(end);
+        }
+    }
+
+    /// Notes when the data of the sending end is acknowledged, and when nothing more is to be expected of its flow: it
+    /// is closed, or all is acknowledged and the peer has given up and will never close.
+    pub(super) fn note_progress(&mut self, sender: u32) {
+        let peer_over = self.ends[sender as usize + 1].connection.end_reason().is_some();
+        let flow_end = &mut self.ends[sender as usize];
+        let connection = &flow_end.connection;
+        if flow_end.done || !flow_end.opened {
+            return;
+        }
+        let over = connection.end_reason().is_some();
+        if flow_end.finished.is_none() && (connection.all_acknowledged() || over) {
+            flow_end.finished = Some(self.now);
+        }
+        let closed =
+            over || peer_over || connection.state() == State::TimeWait || !connection.profile().close;
+        if flow_end.finished.is_some() && closed {
+            flow_end.done = true;
+            self.unfinished -= 1;
+        }
+    }
+
+    pub(super) fn transmit(&mut self, end: u32) {
+        loop {
+            let flow_end = &mut self.ends[end as usize];
+            let segment = match &mut self.nodes[flow_end.node as usize].scheme {
+                None => flow_end.connection.poll_transmit(self.now, &mut NoHooks),
+                Some(scheme) => flow_end.connection.poll_transmit(self.now, scheme.as_mut()),
+            };
+            let Some(segment) = segment else { return };
+            if segment.len > 0
+                && let Some(ended) = flow_end.outage_ended.take()
+            {
+                let idle = self.now.since(ended);
+                flow_end.idle = flow_end.idle + idle;
+                flow_end.longest_idle = flow_end.longest_idle.max(idle);
+            }
+            let bytes = flow_end.connection.wire_bytes(&segment);
+            let (here, to, peer) = (flow_end.node, flow_end.peer_node, flow_end.peer);
+            let content = Content::Segment { segment, end: peer };
+            let id = self.packets.insert(Packet { content, from: here, to, bytes, tunnel: None });
+            self.route(here, id);
+        }
+    }
+
+    pub(super) fn schedule_connection(&mut self, end: u32) {
+        let flow_end = &mut self.ends[end as usize];
+        if let Some((at, _)) = flow_end.connection.poll_timeout()
+            && at < flow_end.pending
+        {
+            // A deadline in the past is served at once.
+            let at = at.max(self.now);
+            flow_end.pending = at;
+            self.queue.push(at, Component(self.links.len() as u32 + end));
+        }
+    }
+
+    /// Carries out what the scheme on `node` orders, and sets its timer.
+    pub(super) fn carry_out_actions(&mut self, node: u32) {
+        while let Some(Action::Tcp { connection, command }) =
+            self.nodes[node as usize].scheme.as_mut().and_then(|scheme| scheme.poll_action())
+        {
+            let end = connection.0;
+            self.ends[end as usize].connection.execute(command, self.now);
+            self.transmit(end);
+            self.schedule_connection(end);
+            if self.observer.is_some() {
+                self.observe_connection(end);
+            }
+        }
+        let state = &mut self.nodes[node as usize];
+        if let Some((at, _)) = state.scheme.as_ref().and_then(|scheme| scheme.poll_timeout())
+            && at < state.pending
+        {
+            let at = at.max(self.now);
+            state.pending = at;
+            let first = (self.links.len() + self.ends.len()) as u32;
+            self.queue.push(at, Component(first + node));
+        }
+    }
+
+    pub(super) fn observe_connection(&mut self, end: u32) {
+        let connection = &mut self.ends[end as usize].connection;
+        if let (Some(observer), true) = (&mut self.observer, connection.has_trace()) {
+            for event in connection.drain_trace() {
+                observer.observe(self.now, Place::End(end as usize), &event);
+            }
+        }
+    }
+}
