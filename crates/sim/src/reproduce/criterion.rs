@@ -49,12 +49,21 @@ struct Series {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 enum Check {
-    /// Measured and printed values differ by at most `seconds` or `percent`, in at least `at_least` rows (default all).
-    NearPrinted { series: Vec<Series>, seconds: Option<f64>, percent: Option<f64>, at_least: Option<usize> },
+    /// Measured and printed values differ by at most `seconds`, `percent` of the printed value, or percentage `points`, in
+    /// at least `at_least` rows (default all).
+    NearPrinted {
+        series: Vec<Series>,
+        seconds: Option<f64>,
+        percent: Option<f64>,
+        points: Option<f64>,
+        at_least: Option<usize>,
+    },
     /// A least-squares line through the series has this slope, and no point is further from it than `residual`.
     Line { series: Series, slope: [f64; 2], residual: Option<f64> },
     /// Every value lies in the range.
     Range { series: Series, min: Option<f64>, max: Option<f64> },
+    /// The mean of the values lies in the range.
+    Mean { series: Series, min: Option<f64>, max: Option<f64> },
     /// The value at row `at` lies in the range.
     Value { series: Series, at: f64, min: Option<f64>, max: Option<f64> },
     /// The value at row `num` is at least `min` times that at row `den`.
@@ -161,8 +170,9 @@ impl Check {
     fn find(&self, tables: &[Measured]) -> Result<Finding, String> {
         let finding = |holds, expected, measured| Finding { holds, negative: false, expected, measured };
         Ok(match self {
-            Check::NearPrinted { series, seconds, percent, at_least } => {
-                near_printed(tables, series, *seconds, *percent, *at_least)?
+            Check::NearPrinted { series, seconds, percent, points, at_least } => {
+                let limits = Limits { seconds: *seconds, percent: *percent, points: *points };
+                near_printed(tables, series, limits, *at_least)?
             }
             Check::Line { series, slope, residual } => {
                 let points = measured(tables, series)?;
@@ -180,6 +190,11 @@ impl Check {
                 let points = measured(tables, series)?;
                 let holds = points.values.iter().all(|v| inside(*v, *min, *max));
                 finding(holds, format!("{} {}", series.name(), bounds(*min, *max)), list(&points.values, 2))
+            }
+            Check::Mean { series, min, max } => {
+                let mean = measured(tables, series)?.mean();
+                let expected = format!("mean of {} {}", series.name(), bounds(*min, *max));
+                finding(inside(mean, *min, *max), expected, format!("{mean:.2}"))
             }
             Check::Value { series, at, min, max } => {
                 let value = measured(tables, series)?.at(*at)?;
@@ -220,7 +235,8 @@ impl Check {
                 finding(holds, format!("{} never rising", series.name()), list(&points.values, 2))
             }
             Check::NotWorse { series, than, seconds, percent } => {
-                not_worse(tables, series, than, *seconds, *percent)?
+                let limits = Limits { seconds: *seconds, percent: *percent, points: None };
+                not_worse(tables, series, than, limits)?
             }
             Check::AtLeast { series, base, per_row } => {
                 let points = measured(tables, series)?;
@@ -245,8 +261,7 @@ impl Check {
 fn near_printed(
     tables: &[Measured],
     all: &[Series],
-    seconds: Option<f64>,
-    percent: Option<f64>,
+    limits: Limits,
     at_least: Option<usize>,
 ) -> Result<Finding, String> {
     let (mut good, mut count) = (0, 0);
@@ -255,19 +270,16 @@ fn near_printed(
         let (ours, theirs) = (measured(tables, series)?, printed(tables, series)?);
         for (our, their) in ours.values.iter().zip(&theirs.values) {
             let off = our - their;
-            let limit =
-                seconds.unwrap_or(f64::INFINITY).min(percent.map_or(f64::INFINITY, |p| their * p / 100.0));
-            good += usize::from(off.abs() <= limit);
+            good += usize::from(off.abs() <= limits.at(*their));
             count += 1;
             differences.push(off);
         }
     }
     let need = at_least.unwrap_or(count);
-    let limit = match (seconds, percent) {
-        (Some(s), _) => format!("{s} s"),
-        (None, Some(p)) => format!("{p} %"),
-        (None, None) => return Err("near-printed needs seconds or percent".to_owned()),
-    };
+    let limit = limits.name();
+    if limit.is_empty() {
+        return Err("near-printed needs seconds, percent or points".to_owned());
+    }
     let names = all.iter().map(Series::name).collect::<Vec<_>>().join(", ");
     Ok(Finding {
         holds: good >= need,
@@ -277,27 +289,41 @@ fn near_printed(
     })
 }
 
-fn not_worse(
-    tables: &[Measured],
-    series: &Series,
-    than: &str,
-    seconds: Option<f64>,
-    percent: Option<f64>,
-) -> Result<Finding, String> {
+fn not_worse(tables: &[Measured], series: &Series, than: &str, limits: Limits) -> Result<Finding, String> {
     let ours = measured(tables, series)?;
     let other = measured(tables, &Series { column: than.to_owned(), ..series.clone() })?;
     let excess: Vec<f64> = ours.values.iter().zip(&other.values).map(|(a, b)| a - b).collect();
-    let limit =
-        |base: f64| seconds.unwrap_or(f64::INFINITY).min(percent.map_or(f64::INFINITY, |p| base * p / 100.0));
-    let holds = excess.iter().zip(&other.values).all(|(excess, base)| *excess <= limit(*base));
-    let words = [seconds.map(|s| format!("{s} s")), percent.map(|p| format!("{p} %"))];
-    let words = words.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+    let holds = excess.iter().zip(&other.values).all(|(excess, base)| *excess <= limits.at(*base));
     Ok(Finding {
         holds,
         negative: false,
-        expected: format!("{} above {than} by at most {words}", series.name()),
+        expected: format!("{} above {than} by at most {}", series.name(), limits.name()),
         measured: format!("excess {}", list(&excess, 2)),
     })
+}
+
+/// How far a value may be from another; all that are given must hold.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    seconds: Option<f64>,
+    /// Of the other value.
+    percent: Option<f64>,
+    /// Where both are percentages.
+    points: Option<f64>,
+}
+
+impl Limits {
+    fn at(self, base: f64) -> f64 {
+        let percent = self.percent.map(|p| base.abs() * p / 100.0);
+        [self.seconds, percent, self.points].into_iter().flatten().fold(f64::INFINITY, f64::min)
+    }
+
+    /// Empty if nothing is given.
+    fn name(self) -> String {
+        let with = |value: Option<f64>, unit: &str| value.map(|v| format!("{v} {unit}"));
+        let all = [with(self.seconds, "s"), with(self.percent, "%"), with(self.points, "points")];
+        all.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    }
 }
 
 impl Series {
@@ -314,6 +340,10 @@ impl Points {
 
     fn pick(&self, rows: &[f64]) -> Result<Vec<f64>, String> {
         rows.iter().map(|row| self.at(*row)).collect()
+    }
+
+    fn mean(&self) -> f64 {
+        self.values.iter().sum::<f64>() / self.values.len() as f64
     }
 
     /// Smallest value − (base + per_row · row); NaN counts as a broken bound.
@@ -374,6 +404,23 @@ mod tests {
         let rho = pearson(&ranks(&[1.0, 2.0, 3.0]), &ranks(&[10.0, 1000.0, 1001.0]));
         assert!((rho - 1.0).abs() < 1e-12);
         assert_eq!(ranks(&[5.0, 1.0, 5.0]), [2.5, 1.0, 2.5]);
+    }
+
+    #[test]
+    fn the_strictest_limit_counts() {
+        let both = Limits { seconds: Some(0.3), percent: Some(1.0), points: None };
+        assert_eq!((both.at(10.0), both.at(100.0)), (0.1, 0.3));
+        assert_eq!(both.name(), "0.3 s and 1 %");
+        let points = Limits { seconds: None, percent: None, points: Some(5.0) };
+        assert_eq!((points.at(-2.6), points.name().as_str()), (5.0, "5 points"));
+    }
+
+    #[test]
+    fn a_mean_is_over_all_rows_and_needs_them_all() {
+        let points = Points { rows: vec![2.0, 3.0, 5.0], values: vec![5.0, 17.0, 5.0] };
+        assert!((points.mean() - 9.0).abs() < 1e-12);
+        let unfinished = Points { rows: vec![2.0, 3.0], values: vec![5.0, f64::NAN] };
+        assert!(!inside(unfinished.mean(), None, Some(20.0)));
     }
 
     #[test]
