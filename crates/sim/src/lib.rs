@@ -5,6 +5,7 @@
 //!
 //! * [`scenario`]: topology, flows, outages, schemes; strict reading of TOML.
 //! * [`world`]: the run. [`event_queue`], [`link`], [`loss`], [`routing`], [`outage`] are its parts.
+//! * [`mobility`]: how nodes move, and when they pass a range.
 //! * [`radio`]: who hears what; 802.11 stations on one medium.
 //! * [`results`]: summaries and traces as tables and CSV.
 //! * [`reproduce`]: the papers' experiments, their printed tables and criteria.
@@ -12,6 +13,7 @@
 pub mod event_queue;
 pub mod link;
 pub mod loss;
+pub mod mobility;
 pub mod outage;
 pub mod radio;
 pub mod reproduce;
