@@ -11,7 +11,9 @@
 //! ## Not modelled
 //! Fading within a frame, terrain, antenna patterns. Who studies rate control under fast fading would notice.
 
-use segue_proto::rng::Streams;
+use std::io::Write;
+
+use segue_proto::rng::{Stream, Streams};
 use segue_proto::wifi::power::{from_db, shadowing_db, to_db};
 
 /// A place, in metres.
@@ -136,7 +138,7 @@ impl Propagation {
     pub fn shadowing(&self, streams: Streams, a: u32, b: u32) -> f64 {
         match *self {
             Propagation::LogDistance { shadowing_db: deviation, .. } if deviation > 0.0 => {
-                let mut stream = streams.stream(&format!("radio/shadowing {}-{}", a.min(b), a.max(b)));
+                let mut stream = pair_stream(streams, a.min(b), a.max(b));
                 from_db(shadowing_db(deviation, SHADOWING_REACH, &mut stream))
             }
             _ => 1.0,
@@ -161,6 +163,17 @@ impl Propagation {
         }
         far
     }
+}
+
+/// The stream `radio/shadowing LOW-HIGH`. Its name is put together on the stack: pairs with a moving end are drawn
+/// again for each frame.
+fn pair_stream(streams: Streams, low: u32, high: u32) -> Stream {
+    let mut name = [0; 40];
+    let mut rest = &mut name[..];
+    write!(rest, "radio/shadowing {low}-{high}").expect("16 bytes and two numbers of up to 10 digits fit");
+    let unused = rest.len();
+    let name = std::str::from_utf8(&name[..name.len() - unused]).expect("it was written as text");
+    streams.stream(name)
 }
 
 #[cfg(test)]
@@ -202,6 +215,15 @@ mod tests {
         let squares: f64 = (0..2_000).map(|b| db(5_000, b) * db(5_000, b)).sum();
         let deviation = (squares / 2_000.0).sqrt();
         assert!((deviation - 6.0).abs() < 0.3, "{deviation}");
+    }
+
+    #[test]
+    fn the_stream_of_a_pair_is_the_one_of_that_name() {
+        let streams = Streams::new(1);
+        for (low, high) in [(0, 1), (7, 4_294_967_295), (4_294_967_294, 4_294_967_295)] {
+            let mut named = streams.stream(&format!("radio/shadowing {low}-{high}"));
+            assert_eq!(pair_stream(streams, low, high).below(u64::MAX), named.below(u64::MAX));
+        }
     }
 
     #[test]
