@@ -1,6 +1,6 @@
 //! The frame a station has in service and where its exchange stands; the states of [`Dcf`](super::Dcf).
 
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 use super::frame::{DATA_HEADER_BYTES, Frame, Packet, StationId};
 use super::phy::Rate;
@@ -45,6 +45,8 @@ pub(super) enum Exchange {
     OnAir(Sent),
     /// A response must come before `until`.
     Awaiting { response: Response, until: Instant, expected_end: Instant },
+    /// A CTS of this station was for data that must come before `until` ([`AfterCts::Wait`](super::dcf::AfterCts)).
+    Promised { until: Instant },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,7 +54,7 @@ pub(super) enum AfterGap {
     /// The data frame that a CTS allowed.
     Data,
     /// A CTS or an ACK.
-    Respond(Frame),
+    Respond(Frame, Sent),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,7 +62,9 @@ pub(super) enum Sent {
     Rts,
     Data,
     ToAll,
-    Response,
+    /// A CTS after which the data must end within this time.
+    Cts(Duration),
+    Ack,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,8 +6,9 @@
 //! than or equal to RTSThreshold succeeds"; ns-2 reads it so too), but not the contention window.
 //!
 //! ## Differences
-//! The standard has one pair of counts per frame (SRC, LRC) and one per station (SSRC, SLRC). A station here serves
-//! one frame at a time, so the two pairs are always equal and one is kept.
+//! The standard has one pair of counts per frame (SRC, LRC), which decide when it is given up, and one per station
+//! (SSRC, SLRC), which reset the contention window. A station here serves one frame at a time, and one pair is kept. It
+//! is the frame's unless [`CountsOf::Station`] says otherwise; the window falls back whenever a frame is given up.
 
 /// The limits, in attempts; a scheme may change them at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,17 @@ impl Default for Limits {
     fn default() -> Self {
         Limits { short: 7, long: 4 }
     }
+}
+
+/// To whom the counts belong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CountsOf {
+    /// To the frame: each begins with zero.
+    #[default]
+    Frame,
+    /// To the station: a frame given up clears the count that reached its limit, and the next one inherits the other
+    /// (ns-2). Frames that fail by their RTS thus shorten the life of those that come after.
+    Station,
 }
 
 /// Which count an attempt belongs to.
@@ -48,6 +60,7 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Retries {
     limits: Limits,
+    counts_of: CountsOf,
     #[doc(alias = "SSRC")]
     #[doc(alias = "SRC")]
     short: u16,
@@ -58,8 +71,8 @@ pub struct Retries {
 
 impl Retries {
     /// Nothing has failed yet.
-    pub fn new(limits: Limits) -> Self {
-        Retries { limits, short: 0, long: 0 }
+    pub fn new(limits: Limits, counts_of: CountsOf) -> Self {
+        Retries { limits, counts_of, short: 0, long: 0 }
     }
 
     /// New limits; they count from the next failure on.
@@ -82,7 +95,10 @@ impl Retries {
         if *count < limit {
             return Verdict::Retry;
         }
-        self.reset();
+        *count = 0;
+        if self.counts_of == CountsOf::Frame {
+            self.reset();
+        }
         Verdict::GiveUp
     }
 
@@ -91,7 +107,7 @@ impl Retries {
         self.short = 0;
     }
 
-    /// The frame is delivered, or gone.
+    /// The frame is delivered, or another one begins.
     pub fn reset(&mut self) {
         (self.short, self.long) = (0, 0);
     }
@@ -103,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_limit_is_the_number_of_attempts() {
-        let mut retries = Retries::new(Limits { short: 3, long: 1 });
+        let mut retries = Retries::new(Limits { short: 3, long: 1 }, CountsOf::Frame);
         let verdicts: Vec<_> = (0..3).map(|_| retries.fail(Length::Short)).collect();
         assert_eq!(verdicts, [Verdict::Retry, Verdict::Retry, Verdict::GiveUp]);
         assert_eq!(retries.fail(Length::Long), Verdict::GiveUp);
@@ -111,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_cts_clears_the_short_count_and_leaves_the_long_one() {
-        let mut retries = Retries::new(Limits { short: 2, long: 2 });
+        let mut retries = Retries::new(Limits { short: 2, long: 2 }, CountsOf::Frame);
         retries.fail(Length::Short);
         retries.fail(Length::Long);
         retries.clear_short();
@@ -120,8 +136,19 @@ mod tests {
     }
 
     #[test]
+    fn a_frame_inherits_the_other_count_only_where_counts_belong_to_the_station() {
+        for (counts_of, verdict) in [(CountsOf::Frame, Verdict::Retry), (CountsOf::Station, Verdict::GiveUp)]
+        {
+            let mut retries = Retries::new(Limits { short: 1, long: 2 }, counts_of);
+            retries.fail(Length::Long);
+            assert_eq!(retries.fail(Length::Short), Verdict::GiveUp);
+            assert_eq!(retries.fail(Length::Long), verdict);
+        }
+    }
+
+    #[test]
     fn a_limit_lowered_below_the_count_ends_the_frame_at_the_next_failure() {
-        let mut retries = Retries::new(Limits { short: 13, long: 4 });
+        let mut retries = Retries::new(Limits { short: 13, long: 4 }, CountsOf::Frame);
         (0..8).for_each(|_| assert_eq!(retries.fail(Length::Short), Verdict::Retry));
         retries.set_limits(Limits { short: 7, long: 4 });
         assert_eq!(retries.fail(Length::Short), Verdict::GiveUp);

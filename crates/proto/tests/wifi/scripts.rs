@@ -2,7 +2,8 @@
 //! lasts 304, an RTS 352, a data frame of 1000 bytes at 11 Mb/s 192 + 752 = 944.
 
 use segue_proto::time::Duration;
-use segue_proto::wifi::{Body, DropCause, Event, Limits, Rate, StationId};
+use segue_proto::wifi::dcf::AfterCts;
+use segue_proto::wifi::{Body, DropCause, Event, Frame, Limits, Rate, StationId};
 
 use crate::script::{ME, OTHER, PEER, PHY, Script, at, data, frame, packet};
 
@@ -218,6 +219,54 @@ fn rts_counts_in_the_short_limit_and_data_above_the_threshold_in_the_long_one() 
     cts_only.run_until(1_000_000);
     assert_eq!(cts_only.log().iter().filter(|(_, kind)| kind.starts_with("data")).count(), 4);
     assert_eq!(cts_only.fates(), [(false, 4)]);
+}
+
+/// An RTS that allows 1000 bytes at 11 Mb/s, repeated 2 ms later. Without the data, the answers are these.
+fn answers_to_a_repeated_rts(after_cts: AfterCts) -> Script {
+    let rest = Duration::from_micros(10 + 304 + 10 + DATA + 10 + 304);
+    let rts = Frame { duration: rest, ..frame(PEER, ME, Body::Rts) };
+    let mut s = Script::new(|config| config.after_cts = after_cts);
+    s.hear(1_000, rts);
+    s.run_until(1_352 + 10 + 304);
+    s.hear(1_700, rts);
+    s.run_until(2_400);
+    s.hear(4_000, rts);
+    s.run_until(5_000);
+    s
+}
+
+#[test]
+fn a_station_free_after_its_cts_answers_an_rts_that_is_repeated() {
+    let s = answers_to_a_repeated_rts(AfterCts::Free);
+    assert_eq!(s.log(), [(1_362, "cts"), (2_062, "cts"), (4_362, "cts")]);
+}
+
+#[test]
+fn a_station_that_waits_for_the_data_it_allowed_answers_no_rts_until_then() {
+    // The data would end at 1362 + 304 + 10 + 944 = 2620.
+    let s = answers_to_a_repeated_rts(AfterCts::Wait);
+    assert_eq!(s.log(), [(1_362, "cts"), (4_362, "cts")]);
+}
+
+#[test]
+fn a_station_that_waits_for_data_takes_it_and_contends_only_after_it_should_have_come() {
+    let rest = Duration::from_micros(10 + 304 + 10 + DATA + 10 + 304);
+    let rts = Frame { duration: rest, ..frame(PEER, ME, Body::Rts) };
+    let mut s = Script::new(|config| config.after_cts = AfterCts::Wait);
+    s.hear(1_000, rts);
+    s.run_until(1_676);
+    s.hear(1_676, Frame { rate: Rate::Dsss11, ..data(PEER, ME, 1, false) });
+    s.run_until(5_000);
+    assert_eq!(s.log(), [(1_362, "cts"), (1_676 + DATA + 10, "ack")]);
+
+    let mut alone = Script::new(|config| config.after_cts = AfterCts::Wait);
+    alone.hear(1_000, rts);
+    alone.send_at(1_700, 1);
+    alone.run_until(10_000);
+    let (sent, kind) = alone.log()[1];
+    // A slot for the response to come, DIFS, and the backoff of a station that found the medium in use.
+    let earliest = 1_676 + DATA + 20 + 50;
+    assert!(kind == "data" && sent >= earliest && (sent - earliest).is_multiple_of(20), "{sent}");
 }
 
 #[test]

@@ -75,8 +75,8 @@ pub struct FrameErrors {
     pub by_kind: [f64; Kind::ALL.len()],
     /// By sender, receiver and kind; the first that fits a frame replaces `by_kind` for it.
     pub by_pair: Vec<PairError>,
-    /// Whether a lost frame goes unnoticed but for its energy (ns-2's error module sits above carrier sense and
-    /// below the MAC), or is reported as corrupted, so that EIFS follows.
+    /// Whether a lost frame goes unnoticed but for its energy, or is reported as corrupted, so that EIFS follows (as
+    /// ns-2 does with `-IncomingErrProc`).
     pub silent: bool,
 }
 

@@ -43,6 +43,10 @@ pub struct Cell {
     pub queue: Option<u32>,
     /// Whether EIFS follows a frame that could not be decoded; default true.
     pub eifs: Option<bool>,
+    /// Whether retry counts belong to the `frame` (default) or to the `station`.
+    pub retry_counts_of: Option<CountsOf>,
+    /// What a station does between its CTS and the data; default `free`.
+    pub after_cts: Option<AfterCts>,
     /// Probability with which each frame is lost; default 0.
     pub frame_error: Option<f64>,
     /// Losses of certain frames only; the first that fits a frame replaces `frame_error` for it.
@@ -60,6 +64,26 @@ pub struct Cell {
     pub carrier_sense_m: Option<f64>,
     /// By how many dB a frame must be stronger than another to survive it; default 10.
     pub capture_db: Option<f64>,
+}
+
+/// See [`segue_proto::wifi::retry::CountsOf`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CountsOf {
+    /// Each frame begins with zero.
+    Frame,
+    /// A frame may inherit a count.
+    Station,
+}
+
+/// See [`segue_proto::wifi::dcf::AfterCts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AfterCts {
+    /// It is free to contend and to answer.
+    Free,
+    /// It waits for the data.
+    Wait,
 }
 
 /// See [`segue_proto::wifi::RateControl`].

@@ -3,8 +3,10 @@
 use segue_proto::time::Duration;
 use segue_proto::units::BitRate;
 use segue_proto::wifi::association::Policy;
+use segue_proto::wifi::dcf::AfterCts;
 use segue_proto::wifi::phy::{DSSS_RATES, OFDM_RATES};
 use segue_proto::wifi::power::from_db;
+use segue_proto::wifi::retry::CountsOf;
 use segue_proto::wifi::{self, Kind, Phy, Preamble, Rate, RateControl, StationId};
 
 use super::super::file::cell as form;
@@ -131,6 +133,14 @@ fn station(key: &str, cell: &form::Cell) -> Result<wifi::Config, CheckError> {
     station.retry_limits.long = cell.long_retry_limit.unwrap_or(station.retry_limits.long);
     station.queue_limit = cell.queue.map_or(station.queue_limit, |queue| queue as usize);
     station.use_eifs = cell.eifs.unwrap_or(station.use_eifs);
+    station.retry_counts_of = match cell.retry_counts_of {
+        None | Some(form::CountsOf::Frame) => CountsOf::Frame,
+        Some(form::CountsOf::Station) => CountsOf::Station,
+    };
+    station.after_cts = match cell.after_cts {
+        None | Some(form::AfterCts::Free) => AfterCts::Free,
+        Some(form::AfterCts::Wait) => AfterCts::Wait,
+    };
     Ok(station)
 }
 
