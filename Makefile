@@ -30,10 +30,10 @@ bench:
 	$(CARGO) test --release --quiet --package segue-sim --test allocations
 	bench/run.sh
 
-## Runs ns-2 (Debian package ns2) again and compares with the committed values, then our TCP with both.
+## Runs ns-2 (Debian package ns2) again and compares with the committed values, then ours with them.
 validate:
 	validation/ns2/regenerate.sh --check
-	$(CARGO) test --package segue-sim --test ns2_agreement
+	$(CARGO) test --package segue-sim --test ns2_agreement --test ns2_wireless
 
 ## Builds the API documentation.
 docs:

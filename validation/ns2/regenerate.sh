@@ -1,9 +1,9 @@
 #!/bin/sh
-# Runs every case of cases.csv under ns-2 and writes expected.csv.
+# Runs every case of cases.csv and wireless-cases.csv under ns-2; writes expected.csv and wireless-expected.csv.
 #
-#   ./regenerate.sh            writes expected.csv (only when every case has run)
-#   ./regenerate.sh --check    compares with the committed expected.csv; exit 1 and a diff when it differs
-#   ./regenerate.sh --dump NAME   prints every event of one case: "time_ns what ..."
+#   ./regenerate.sh            writes both (each only when every case of it has run)
+#   ./regenerate.sh --check    compares with the committed files; exit 1 and a diff when one differs
+#   ./regenerate.sh --dump NAME   prints every event of one wired case: "time_ns what ..."
 #
 # Exit code 2: wrong usage, or `ns` is not installed.
 set -euf
@@ -26,27 +26,41 @@ if ! command -v ns >/dev/null 2>&1; then
     exit 2
 fi
 
-# One line a case: "key value key value ..."; empty fields are left out. No field of cases.csv contains a space.
+# One line a case: "key value key value ..."; empty fields are left out. No field contains a space.
+# Usage: arguments FILE [NAME]
 arguments() {
-    awk -F, -v only="${1-}" '
+    awk -F, -v only="${2-}" '
         NR == 1 { for (i = 1; i <= NF; i++) key[i] = $i; columns = NF; next }
-        NF != columns { print "cases.csv line " NR ": " NF " fields, expected " columns > "/dev/stderr"; exit 1 }
+        NF != columns { print FILENAME " line " NR ": " NF " fields, expected " columns > "/dev/stderr"; exit 1 }
         only != "" && $1 != only { next }
         { line = ""; for (i = 1; i <= NF; i++) if ($i != "") line = line " " key[i] " " $i; print line }
-    ' cases.csv
+    ' "$1"
+}
+
+# Compares the new file $2 with the committed one $1 ($3 cases), or puts it in its place.
+conclude() {
+    if [ "$mode" != check ]; then
+        mv "$2" "$1"
+        echo "$1 written: $3 cases" >&2
+    elif diff "$1" "$2"; then
+        echo "$1 agrees with this ns-2: $3 cases" >&2
+    else
+        echo "$0: $1 differs from what this ns-2 gives (< committed, > now)" >&2
+        exit 1
+    fi
 }
 
 if [ "$mode" = dump ]; then
-    line=$(arguments "$2")
+    line=$(arguments cases.csv "$2")
     [ -n "$line" ] || { echo "$0: no case named $2 in cases.csv" >&2; exit 2; }
     # shellcheck disable=SC2086  # the line is a list of words on purpose
     exec ns wired.tcl $line dump 1
 fi
 
 new=expected.csv.new
-trap 'rm -f "$new" "$new.cases"' EXIT
+trap 'rm -f "$new" "$new.cases" "$new.runs"' EXIT
 trap 'exit 130' INT TERM
-arguments >"$new.cases"
+arguments cases.csv >"$new.cases"
 echo "name,clock_phase_ns,data_packets,retransmissions,timeouts,finish_ns,queue_drops,timeout_instants_ns,outage_drops" >"$new"
 while read -r line; do
     # shellcheck disable=SC2086
@@ -60,14 +74,47 @@ if [ "$(wc -l <"$new")" -ne "$rows" ] || [ "$(awk -F, '{ print NF }' "$new" | so
     exit 1
 fi
 
-if [ "$mode" = check ]; then
-    if diff expected.csv "$new"; then
-        echo "expected.csv agrees with this ns-2: $((rows - 1)) cases" >&2
-    else
-        echo "$0: expected.csv differs from what this ns-2 gives (< committed, > now)" >&2
-        exit 1
-    fi
-else
-    mv "$new" expected.csv
-    echo "expected.csv written: $((rows - 1)) cases" >&2
-fi
+conclude expected.csv "$new" $((rows - 1))
+
+# Wireless: random backoffs, so several runs a case; the mean of each quantity and its standard error.
+arguments wireless-cases.csv >"$new.cases"
+echo "name,quantity,runs,mean,standard_error" >"$new"
+while read -r line; do
+    name="" kind="" runs="" words=""
+    # shellcheck disable=SC2086
+    set -- $line
+    while [ $# -gt 0 ]; do
+        case "$1" in
+        runs) runs=$2 ;;
+        printed) ;;
+        *) words="$words $1 $2" ;;
+        esac
+        case "$1" in name) name=$2 ;; kind) kind=$2 ;; esac
+        shift 2
+    done
+    case "$kind" in
+    tcp) quantities="segments_per_s" ;;
+    dead) quantities="attempts_per_packet ms_per_packet" ;;
+    cell) quantities="kilobits_per_s attempts_per_packet" ;;
+    esac
+    : >"$new.runs"
+    seed=1
+    while [ "$seed" -le "$runs" ]; do
+        # shellcheck disable=SC2086
+        ns wireless.tcl $words seed "$seed" </dev/null 2>/dev/null | grep '^result ' >>"$new.runs" ||
+            { echo "$0: ns failed on:$words seed $seed" >&2; exit 1; }
+        seed=$((seed + 1))
+    done
+    awk -v name="$name" -v quantities="$quantities" '
+        { for (i = 2; i <= NF; i++) { sum[i] += $i; squares[i] += $i * $i } }
+        END {
+            count = split(quantities, quantity, " ")
+            for (i = 2; i <= count + 1; i++) {
+                mean = sum[i] / NR
+                variance = (squares[i] - NR * mean * mean) / (NR - 1)
+                error = variance > 0 ? sqrt(variance / NR) : 0
+                printf "%s,%s,%d,%.6g,%.3g\n", name, quantity[i - 1], NR, mean, error
+            }
+        }' "$new.runs" >>"$new"
+done <"$new.cases"
+conclude wireless-expected.csv "$new" "$(wc -l <"$new.cases")"
