@@ -18,6 +18,7 @@ pub(crate) mod crossing;
 mod legs;
 pub mod line;
 pub mod random_waypoint;
+pub mod route;
 pub mod setdest;
 pub mod sumo_fcd;
 pub mod waypoints;
@@ -26,6 +27,7 @@ pub use crossing::{Change, Crossing, crossings, in_range};
 pub use legs::Legs;
 pub use line::Line;
 pub use random_waypoint::RandomWaypoint;
+pub use route::Route;
 pub use waypoints::Waypoints;
 
 use segue_proto::rng::Stream;
@@ -33,12 +35,14 @@ use segue_proto::time::Instant;
 
 use crate::radio::Position;
 use random_waypoint::Walk;
+use route::Ride;
 
 /// The names of the models, with one line each.
 pub const ALL: &[(&str, &str)] = &[
     ("fixed", "stays where it is"),
     ("line", "one straight line at a constant velocity, from a start to a stop time"),
     ("waypoints", "straight from place to place, each reached at its time"),
+    ("route", "from place to place at a constant speed, once, in a loop or to and fro"),
     ("random-waypoint", "to a random place in a rectangle at a random speed, a pause, and again"),
     ("setdest", "a node of an ns-2 movement file"),
     ("sumo-fcd", "a vehicle or person of SUMO's floating car data"),
@@ -117,6 +121,8 @@ pub enum Mobility {
     Line(Line),
     /// See [`waypoints`].
     Waypoints(Waypoints),
+    /// See [`mod@route`].
+    Route(Route),
     /// See [`random_waypoint`].
     RandomWaypoint(RandomWaypoint),
     /// See [`setdest`].
@@ -132,6 +138,7 @@ impl Mobility {
             Mobility::Fixed(_) => "fixed",
             Mobility::Line(_) => "line",
             Mobility::Waypoints(_) => "waypoints",
+            Mobility::Route(_) => "route",
             Mobility::RandomWaypoint(_) => "random-waypoint",
             Mobility::Setdest(_) => "setdest",
             Mobility::SumoFcd(_) => "sumo-fcd",
@@ -145,7 +152,7 @@ impl Mobility {
             Mobility::Line(line) => line.legs().is_fixed(),
             Mobility::Waypoints(points) | Mobility::SumoFcd(points) => points.legs().is_fixed(),
             Mobility::Setdest(legs) => legs.is_fixed(),
-            Mobility::RandomWaypoint(_) => false,
+            Mobility::Route(_) | Mobility::RandomWaypoint(_) => false,
         }
     }
 
@@ -158,6 +165,7 @@ impl Mobility {
             Mobility::Line(line) => along(line.legs()),
             Mobility::Waypoints(points) | Mobility::SumoFcd(points) => along(points.legs()),
             Mobility::Setdest(legs) => along(legs),
+            Mobility::Route(route) => Trajectory(Course::Ride(Ride::new(route.clone()))),
             Mobility::RandomWaypoint(model) => Trajectory(Course::Walk(Walk::new(*model, stream))),
         }
     }
@@ -171,6 +179,7 @@ pub struct Trajectory(Course);
 enum Course {
     Fixed(Position),
     Legs { legs: Legs, index: usize },
+    Ride(Ride),
     Walk(Walk),
 }
 
@@ -180,6 +189,7 @@ impl Trajectory {
         match &self.0 {
             Course::Fixed(position) => Motion::fixed(*position),
             Course::Legs { legs, index } => legs.as_slice()[*index],
+            Course::Ride(ride) => ride.motion(),
             Course::Walk(walk) => walk.motion(),
         }
     }
@@ -189,6 +199,7 @@ impl Trajectory {
         match &self.0 {
             Course::Fixed(_) => None,
             Course::Legs { legs, index } => legs.as_slice().get(index + 1).map(|leg| leg.since),
+            Course::Ride(ride) => ride.next_change(),
             Course::Walk(walk) => walk.next_change(),
         }
     }
@@ -203,6 +214,7 @@ impl Trajectory {
                     *index += 1;
                 }
             }
+            Course::Ride(ride) => ride.advance(now),
             Course::Walk(walk) => walk.advance(now),
         }
     }
