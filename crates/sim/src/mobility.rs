@@ -242,13 +242,19 @@ impl MobilityError {
 pub struct TraceError {
     /// From 1; `None` if it is about the file as a whole.
     pub line: Option<usize>,
+    /// Index of the one who was asked for and does not occur.
+    pub missing: Option<usize>,
     /// What was found and what is allowed.
     pub message: String,
 }
 
 impl TraceError {
     fn at(line: usize, message: impl Into<String>) -> Self {
-        TraceError { line: Some(line), message: message.into() }
+        TraceError { line: Some(line), missing: None, message: message.into() }
+    }
+
+    fn missing(index: Option<usize>, message: String) -> Self {
+        TraceError { line: None, missing: index, message }
     }
 }
 

@@ -8,6 +8,7 @@ pub mod error;
 pub mod file;
 mod load;
 pub mod mobile_ip;
+mod mobility;
 pub mod quantity;
 mod resolve;
 
@@ -27,6 +28,7 @@ use segue_proto::wifi::association::Policy;
 
 use crate::link::LossPlace;
 use crate::loss::Loss;
+use crate::mobility::Mobility;
 use crate::outage::{Effect, Layer, Schedule};
 use crate::radio::{Position, medium};
 
@@ -66,6 +68,9 @@ pub struct Node {
     pub name: String,
     /// What it is.
     pub kind: NodeKind,
+    /// Where it is over time, the same in all its cells; `None` if nothing is said of it, and [`Member::position`]
+    /// holds.
+    pub mobility: Option<Mobility>,
 }
 
 /// What a node is.
@@ -210,7 +215,7 @@ impl Cell {
 pub struct Member {
     /// Index in [`Scenario::nodes`].
     pub node: usize,
-    /// Where it stands.
+    /// Where it stands, unless [`Node::mobility`] says otherwise.
     pub position: Position,
 }
 

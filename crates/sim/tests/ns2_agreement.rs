@@ -176,7 +176,7 @@ fn era(name: &str) -> Profile {
 fn nodes() -> Vec<Node> {
     let host = || NodeKind::Host { mobile: false, link_news: LinkNews::AtOnce };
     [("sender", host()), ("router", NodeKind::Router), ("receiver", host())]
-        .map(|(name, kind)| Node { name: name.into(), kind })
+        .map(|(name, kind)| Node { name: name.into(), kind, mobility: None })
         .into()
 }
 

@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use segue_sim::mobility::Mobility;
 use segue_sim::scenario::{Scenario, ScenarioError, Setting, load};
 
 #[test]
@@ -23,7 +24,7 @@ fn every_malformed_scenario_is_refused_with_a_message_that_helps() {
 
 #[test]
 fn there_are_no_fewer_cases_than_there_were() {
-    assert!(malformed_files().len() >= 135, "{} cases", malformed_files().len());
+    assert!(malformed_files().len() >= 165, "{} cases", malformed_files().len());
 }
 
 #[test]
@@ -136,6 +137,76 @@ fn a_file_that_builds_on_another_merges_tables_and_replaces_lists() {
     let other = load("a/other.toml", &reader, &[]).unwrap();
     assert_eq!((other.links.len(), other.links[0].directions[0].rate.as_bps()), (1, 9_000_000));
     assert_eq!(other.flows[0].profile.mss, 700);
+}
+
+#[test]
+fn nodes_move_as_their_keys_and_files_say_and_each_file_is_read_once() {
+    let text = r#"
+        duration = "10 s"
+        cells = [{ members = ["a", "b"], rate = "1 Mb/s" }]
+        flows = [{ from = "a", to = "b" }]
+        [routers]
+        r = { mobility = { model = "setdest", file = "parts/move.tcl", node = 0 } }
+        [hosts]
+        g.position = [3, 4]
+        h = {}
+        a.mobility = { model = "waypoints", points = [["0 s", 0, 0], ["10 s", 100, 0]] }
+        b.mobility = { model = "line", from = [0, 0], velocity = [1.5, 0], start = "2 s" }
+        c.mobility = { model = "random-waypoint", area = [0, 0, 500, 500], speed = [1, 10], pause = "2 s" }
+        d.mobility = { model = "setdest", file = "parts/move.tcl", node = 1 }
+        e.mobility = { model = "sumo-fcd", file = "parts/fcd.xml", id = "veh0" }
+        f.mobility = { model = "sumo-fcd", file = "parts/fcd.xml", id = "walker" }
+    "#;
+    let read_files = std::cell::RefCell::new(Vec::new());
+    let reader = |name: &str| {
+        read_files.borrow_mut().push(name.to_owned());
+        if name == "scenario.toml" { Ok(text.to_owned()) } else { read(name) }
+    };
+    let scenario = load("scenario.toml", &reader, &[]).unwrap();
+    let models: Vec<_> =
+        scenario.nodes.iter().map(|node| node.mobility.as_ref().map(Mobility::name)).collect();
+    let expected = [
+        Some("waypoints"),
+        Some("line"),
+        Some("random-waypoint"),
+        Some("setdest"),
+        Some("sumo-fcd"),
+        Some("sumo-fcd"),
+        Some("fixed"),
+        None,
+        Some("setdest"),
+    ];
+    assert_eq!(models, expected);
+    assert_eq!(*read_files.borrow(), ["scenario.toml", "parts/move.tcl", "parts/fcd.xml"]);
+}
+
+#[test]
+fn a_movement_file_lies_beside_the_file_that_names_it() {
+    let base = r#"
+        duration = "10 s"
+        hosts = { a = { mobility = { model = "setdest", file = "move.tcl", node = 0 } }, b = {} }
+        cells = [{ members = ["a", "b"], rate = "1 Mb/s" }]
+        flows = [{ from = "a", to = "b" }]
+    "#;
+    let asked = |child: &str, settings: &[&str]| {
+        let reader = |name: &str| match name {
+            "run/child.toml" => Ok(format!("extends = \"../shared/base.toml\"\n{child}")),
+            "run/../shared/base.toml" => Ok(base.to_owned()),
+            _ => Err("no".to_owned()),
+        };
+        let settings: Vec<Setting> = settings.iter().map(|text| text.parse().unwrap()).collect();
+        load("run/child.toml", &reader, &settings).unwrap_err().message
+    };
+    assert!(asked("", &[]).starts_with("\"run/../shared/move.tcl\": no;"));
+    assert!(asked("hosts.a.mobility.file = \"own.tcl\"", &[]).starts_with("\"run/own.tcl\": no;"));
+    assert!(asked("", &["hosts.a.mobility.file=set.tcl"]).starts_with("\"run/set.tcl\": no;"));
+    assert!(asked("", &["hosts.a.mobility.file=/tmp/set.tcl"]).starts_with("\"/tmp/set.tcl\": no;"));
+    let error = Scenario::from_toml("text", base).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "text:3: hosts.a.mobility.file: \"move.tcl\": no other file can be read here; \
+         allowed: the name of a movement file"
+    );
 }
 
 #[test]

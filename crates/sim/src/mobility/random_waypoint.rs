@@ -68,11 +68,11 @@ impl RandomWaypoint {
         let Position { x, y } = place;
         if !((from.x..=to.x).contains(&x) && (from.y..=to.y).contains(&y)) {
             let message = format!("found [{x}, {y}]; allowed: a place within the area");
-            return Err(MobilityError::new("start", message));
+            return Err(MobilityError::new("from", message));
         }
         if self.warm_up {
             let message = "found together with warm_up; allowed: one of them";
-            return Err(MobilityError::new("start", message));
+            return Err(MobilityError::new("from", message));
         }
         Ok(RandomWaypoint { start: Some(place), ..self })
     }
@@ -83,7 +83,7 @@ impl RandomWaypoint {
     /// If a place to start is given.
     pub fn warm_up(self) -> Result<Self, MobilityError> {
         if self.start.is_some() {
-            let message = "found together with start; allowed: one of them";
+            let message = "found together with from; allowed: one of them";
             return Err(MobilityError::new("warm_up", message));
         }
         Ok(RandomWaypoint { warm_up: true, ..self })

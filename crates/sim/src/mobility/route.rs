@@ -44,14 +44,14 @@ impl Route {
     ) -> Result<Self, MobilityError> {
         if points.len() < 2 {
             let message = format!("found {}; allowed: two or more", points.len());
-            return Err(MobilityError::new("points", message));
+            return Err(MobilityError::new("places", message));
         }
         if !(speed > 0.0 && speed <= MAX_SPEED) {
             let message = format!("found {speed} m/s; allowed: more than 0 and up to {MAX_SPEED} m/s");
             return Err(MobilityError::new("speed", message));
         }
         for (i, point) in points.iter().enumerate() {
-            let key = format!("points[{i}]");
+            let key = format!("places[{i}]");
             check_place(&key, *point)?;
             // A loop goes from the last point to the first.
             let before = i.checked_sub(1).or((repeat == Repeat::Loop).then_some(points.len() - 1));
@@ -177,9 +177,9 @@ mod tests {
         let refused = |points: &[Position], speed: f64, repeat: Repeat| {
             Route::new(points, speed, Duration::ZERO, Instant::ZERO, repeat).map_err(|e| e.key).err()
         };
-        assert_eq!(refused(&[here], 1.0, Repeat::Once).as_deref(), Some("points"));
-        assert_eq!(refused(&[here, here], 1.0, Repeat::Once).as_deref(), Some("points[1]"));
-        assert_eq!(refused(&[here, there, here], 1.0, Repeat::Loop).as_deref(), Some("points[0]"));
+        assert_eq!(refused(&[here], 1.0, Repeat::Once).as_deref(), Some("places"));
+        assert_eq!(refused(&[here, here], 1.0, Repeat::Once).as_deref(), Some("places[1]"));
+        assert_eq!(refused(&[here, there, here], 1.0, Repeat::Loop).as_deref(), Some("places[0]"));
         assert_eq!(refused(&[here, there], f64::NAN, Repeat::Once).as_deref(), Some("speed"));
         assert_eq!(refused(&[here, there, here], 1.0, Repeat::Shuttle), None);
     }

@@ -69,7 +69,8 @@ pub fn parse(text: &str, wanted: &[u32]) -> Result<Vec<Legs>, TraceError> {
         if !node.is_seen {
             let allowed = highest.map_or("none".to_owned(), |highest| format!("0 to {highest}"));
             let message = format!("there is no node {number}; allowed: {allowed}");
-            return Err(TraceError { line: None, message });
+            let index = wanted.iter().position(|other| *other == number);
+            return Err(TraceError::missing(index, message));
         }
         legs.insert(number, node.legs());
     }

@@ -58,7 +58,8 @@ pub fn parse(text: &str, wanted: &[&str]) -> Result<Vec<Waypoints>, TraceError> 
             }
             let allowed = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             let message = format!("there is no vehicle or person \"{id}\"; allowed: {allowed}");
-            return Err(TraceError { line: None, message });
+            let index = wanted.iter().position(|other| *other == id);
+            return Err(TraceError::missing(index, message));
         };
         legs.stop(at, place);
         found.insert(id, Waypoints::from_legs(legs.build()));

@@ -431,7 +431,7 @@ fn descriptions_that_make_no_sense_are_refused_by_key() {
             "area: found -10 m by -10 m; allowed: [west, south, east, north], at least 1 m on one side",
             "speed: found [0, 2]; allowed: [min, max] from 0.001 to 100000 m/s",
             "speed: found [3, 2]; allowed: [min, max] from 0.001 to 100000 m/s",
-            "start: found [11, 0]; allowed: a place within the area",
+            "from: found [11, 0]; allowed: a place within the area",
         ]
     );
 }

@@ -12,8 +12,9 @@ use segue_proto::wifi::RateControl;
 use super::{Direction, Flow, Infrastructure, LinkNews, NodeKind, Outage, Scenario};
 use crate::event_queue::Component;
 use crate::loss::Loss;
+use crate::mobility::{MAX_COORDINATE_M, Mobility};
 use crate::outage::Schedule;
-use crate::radio::{Propagation, medium};
+use crate::radio::{Position, Propagation, medium};
 use crate::world::first_unreachable_flow;
 
 /// A broken rule.
@@ -87,6 +88,11 @@ fn check_nodes(scenario: &Scenario) -> Check {
     for node in &scenario.nodes {
         let table = if matches!(node.kind, NodeKind::Router) { "routers" } else { "hosts" };
         require(!node.name.is_empty(), table, "a node without a name")?;
+        if let Some(Mobility::Fixed(Position { x, y })) = node.mobility {
+            let key = format!("{table}.{}.position", node.name);
+            let message = format!("found [{x}, {y}]; allowed: coordinates from -10^8 to 10^8 m");
+            require([x, y].iter().all(|c| c.abs() <= MAX_COORDINATE_M), key, message)?;
+        }
         if let NodeKind::Host { mobile, link_news: LinkNews::Beacons { period, phase, missed } } = node.kind {
             let key = format!("hosts.{}.beacons", node.name);
             require(mobile, &key, "only a mobile host listens to beacons; allowed: with mobile = true")?;

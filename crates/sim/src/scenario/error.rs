@@ -29,8 +29,8 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// What serde says, in the words of all other refusals: what was found and what is allowed.
-pub(super) fn from_serde(message: &str) -> String {
+/// What serde says of `key`, in the words of all other refusals: what was found and what is allowed.
+pub(super) fn from_serde(key: &str, message: &str) -> String {
     let plain = message.replace('`', "");
     let (problem, expected) = plain.split_once(", expected ").unwrap_or((&plain, ""));
     let allowed = expected.strip_prefix("one of ").unwrap_or(expected);
@@ -45,8 +45,7 @@ pub(super) fn from_serde(message: &str) -> String {
         return format!("the key \"{key}\" is missing");
     }
     if let Some(count) = problem.strip_prefix("invalid length ") {
-        // The only lists of fixed length are the ends of a link.
-        return format!("found {count} in the list; allowed: two nodes");
+        return format!("found {count} in the list; allowed: {}", list_of(key));
     }
     let found = problem.strip_prefix("invalid type: ").or_else(|| problem.strip_prefix("invalid value: "));
     let Some(found) = found else { return message.to_owned() };
@@ -64,9 +63,22 @@ pub(super) fn from_serde(message: &str) -> String {
         "a boolean" => "true or false".into(),
         "a string" => "text in quotes".into(),
         "a sequence" => "a list".into(),
-        "an array of length 2" => "a list of two nodes".into(),
+        array if array.starts_with("an array of") || array.starts_with("a tuple of") => {
+            format!("a list of {}", list_of(key)).into()
+        }
         other if other.starts_with("struct ") || other == "a map" => "a table".into(),
         other => other.into(),
     };
     format!("found {found}; allowed: {allowed}")
+}
+
+/// What the list of fixed length at `key` holds.
+fn list_of(key: &str) -> &'static str {
+    let is_waypoint = key.ends_with(']');
+    match key.rsplit('.').next() {
+        Some("between" | "link") => "two nodes",
+        Some("area") => "four numbers",
+        _ if is_waypoint => "a time and two numbers, such as \"10 s\", 100, 0",
+        _ => "two numbers",
+    }
 }

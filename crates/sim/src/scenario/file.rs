@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 pub use self::cell::Cell;
 pub use self::mobile_ip::MobileIp;
-use super::quantity::{OrOff, Quantity};
+use super::quantity::{OrOff, Quantity, Range};
 
 /// A whole file.
 #[derive(Clone, Debug, Deserialize)]
@@ -77,6 +77,8 @@ pub struct Host {
     pub start: Option<mobile_ip::Start>,
     /// Where it stands, in metres.
     pub position: Option<[f64; 2]>,
+    /// How it moves, in place of `position`.
+    pub mobility: Option<Mobility>,
 }
 
 /// `beacons = { … }` of a host.
@@ -121,6 +123,78 @@ pub struct Signals {
 pub struct Router {
     /// Where it stands, in metres.
     pub position: Option<[f64; 2]>,
+    /// How it moves, in place of `position`.
+    pub mobility: Option<Mobility>,
+}
+
+/// `mobility = { … }` of a host or router.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mobility {
+    /// Name of the model.
+    pub model: MobilityModel,
+    /// `fixed`: where it stands, in metres.
+    pub position: Option<[f64; 2]>,
+    /// `waypoints`: times, and the places reached then, in metres.
+    pub points: Option<Vec<(Quantity<Duration>, f64, f64)>>,
+    /// `line`: where it begins, in metres. `random-waypoint`: the same, default a random place of the area.
+    pub from: Option<[f64; 2]>,
+    /// `line`: east and north, in metres per second.
+    pub velocity: Option<[f64; 2]>,
+    /// `line`, `route`: when it starts, default at once.
+    pub start: Option<Quantity<Duration>>,
+    /// `line`: when it stops, default never.
+    pub stop: Option<Quantity<Duration>>,
+    /// `random-waypoint`: west, south, east and north, in metres.
+    pub area: Option<[f64; 4]>,
+    /// `route`: places in metres, one after the other.
+    pub places: Option<Vec<[f64; 2]>>,
+    /// `route`: what comes after the last place; default `once`.
+    pub repeat: Option<Repeat>,
+    /// In metres per second. `random-waypoint`: least and greatest; `route`: one number.
+    pub speed: Option<Range>,
+    /// `random-waypoint`, `route`: time at each place, default none.
+    pub pause: Option<Quantity<Duration>>,
+    /// `random-waypoint`: whether it begins in the steady state, default no.
+    pub warm_up: Option<bool>,
+    /// `setdest`, `sumo-fcd`: the movement file, from the folder of the scenario file.
+    pub file: Option<String>,
+    /// `setdest`: number of the node in it.
+    pub node: Option<u32>,
+    /// `sumo-fcd`: id of the vehicle or person in it.
+    pub id: Option<String>,
+}
+
+/// See [`crate::mobility::route::Repeat`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Repeat {
+    /// It stays at the last place.
+    Once,
+    /// Straight to the first place, and again.
+    Loop,
+    /// To and fro.
+    Shuttle,
+}
+
+/// The mobility models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MobilityModel {
+    /// See [`crate::mobility::Mobility::Fixed`].
+    Fixed,
+    /// See [`crate::mobility::line`].
+    Line,
+    /// See [`crate::mobility::waypoints`].
+    Waypoints,
+    /// See [`mod@crate::mobility::route`].
+    Route,
+    /// See [`crate::mobility::random_waypoint`].
+    RandomWaypoint,
+    /// See [`crate::mobility::setdest`].
+    Setdest,
+    /// See [`crate::mobility::sumo_fcd`].
+    SumoFcd,
 }
 
 /// `[[links]]`.

@@ -8,6 +8,7 @@ use toml::{Spanned, Table, Value};
 
 use super::check;
 use super::error::{self, ScenarioError};
+use super::mobility::MovementFiles;
 use super::resolve::Resolver;
 use super::{Scenario, file};
 
@@ -63,11 +64,43 @@ pub fn load(name: &str, reader: Reader<'_>, settings: &[Setting]) -> Result<Scen
     let file: file::File = serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
         let key = error.path().to_string();
         let key = if key == "." { String::new() } else { key };
-        sources.error(&key, error::from_serde(error.into_inner().message()))
+        let message = error::from_serde(&key, error.into_inner().message());
+        sources.error(&key, message)
     })?;
-    let scenario = Resolver::new(&file).resolve().map_err(|e| sources.error(&e.key, e.message))?;
+    let files = Files { sources: &sources, reader };
+    let scenario = Resolver::new(&file, &files).resolve().map_err(|e| sources.error(&e.key, e.message))?;
     check::check(&scenario).map_err(|e| sources.error(&e.key, e.message))?;
     Ok(scenario)
+}
+
+/// The movement files of a scenario: beside the file that names them, or beside the scenario if a setting does.
+struct Files<'a> {
+    sources: &'a Sources,
+    reader: Reader<'a>,
+}
+
+impl MovementFiles for Files<'_> {
+    fn path(&self, key: &str, name: &str) -> String {
+        let scenario = &self.sources.files[0].0;
+        if self.sources.files.len() == 1 {
+            return beside(scenario, name);
+        }
+        let owner = self.sources.error(key, String::new()).file;
+        let is_file = self.sources.files.iter().any(|(file, _)| *file == owner);
+        beside(if is_file { &owner } else { scenario }, name)
+    }
+
+    fn read(&self, path: &str) -> Result<String, String> {
+        (self.reader)(path)
+    }
+}
+
+/// The path of a file called `name` in the file `from`.
+fn beside(from: &str, name: &str) -> String {
+    match from.rsplit_once('/') {
+        Some((folder, _)) if !name.starts_with('/') => format!("{folder}/{name}"),
+        _ => name.to_owned(),
+    }
 }
 
 /// The files that a scenario is made of, most specific first.
@@ -164,8 +197,7 @@ fn read_chain(name: &str, reader: Reader<'_>) -> Result<(Table, Sources), Scenar
                 let message = format!("found {base}; allowed: the name of a file, in quotes");
                 return Err(refuse(line, "extends", message));
             };
-            let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
-            next = Some(if folder.is_empty() { base } else { format!("{folder}/{base}") });
+            next = Some(beside(&name, &base));
         }
         sources.files.push((name, text));
         tables.push(table);

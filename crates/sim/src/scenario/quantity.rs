@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use segue_proto::time::Duration;
 use segue_proto::units::{BitRate, Bytes};
-use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 /// A quantity that a file may hold.
 pub trait Readable: FromStr<Err: fmt::Display> {
@@ -69,5 +69,37 @@ impl<'de, T: Readable> Deserialize<'de> for OrOff<T> {
             }
         }
         deserializer.deserialize_any(OffVisitor(PhantomData))
+    }
+}
+
+/// A number, or the least and greatest of a range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range(pub [f64; 2]);
+
+impl<'de> Deserialize<'de> for Range {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct RangeVisitor;
+        impl<'de> Visitor<'de> for RangeVisitor {
+            type Value = Range;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, or a list of the least and the greatest")
+            }
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Range, E> {
+                Ok(Range([value, value]))
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Range, E> {
+                self.visit_f64(value as f64)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Range, A::Error> {
+                let mut next =
+                    |index| list.next_element()?.ok_or_else(|| de::Error::invalid_length(index, &self));
+                let range = Range([next(0)?, next(1)?]);
+                match list.next_element::<de::IgnoredAny>()? {
+                    None => Ok(range),
+                    Some(_) => Err(de::Error::invalid_length(3, &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(RangeVisitor)
     }
 }

@@ -14,6 +14,7 @@ use segue_proto::time::{Duration, Instant};
 use toml::Value;
 
 use super::check::CheckError;
+use super::mobility::{MovementFiles, Movements};
 use super::quantity::Quantity;
 use super::{
     Absence, Cell, Direction, Flow, Link, LinkNews, Node, NodeKind, Outage, Scenario, SchemeChoice,
@@ -27,13 +28,14 @@ use crate::radio::Position;
 /// Turns names into indices and words into values.
 pub(super) struct Resolver<'a> {
     file: &'a file::File,
+    movements: Movements<'a>,
     nodes: Vec<Node>,
     index: BTreeMap<&'a str, usize>,
 }
 
 impl<'a> Resolver<'a> {
-    pub(super) fn new(file: &'a file::File) -> Self {
-        Resolver { file, nodes: Vec::new(), index: BTreeMap::new() }
+    pub(super) fn new(file: &'a file::File, files: &'a dyn MovementFiles) -> Self {
+        Resolver { file, movements: Movements::new(files), nodes: Vec::new(), index: BTreeMap::new() }
     }
 
     pub(super) fn resolve(mut self) -> Result<Scenario, CheckError> {
@@ -77,15 +79,22 @@ impl<'a> Resolver<'a> {
         for (name, host) in &self.file.hosts {
             let link_news = link_news(name, host, self.news_silence(name))?;
             self.index.insert(name, self.nodes.len());
-            self.nodes
-                .push(Node { name: name.clone(), kind: NodeKind::Host { mobile: host.mobile, link_news } });
+            let kind = NodeKind::Host { mobile: host.mobile, link_news };
+            let mobility =
+                self.movements.node(&format!("hosts.{name}"), host.position, host.mobility.as_ref());
+            self.nodes.push(Node { name: name.clone(), kind, mobility: mobility? });
         }
-        for name in self.file.routers.keys() {
+        for (name, router) in &self.file.routers {
             if self.index.insert(name, self.nodes.len()).is_some() {
                 let message = format!("\"{name}\" is also a host; allowed: a name of its own");
                 return Err(CheckError::new(format!("routers.{name}"), message));
             }
-            self.nodes.push(Node { name: name.clone(), kind: NodeKind::Router });
+            let key = format!("routers.{name}");
+            let mobility = self.movements.node(&key, router.position, router.mobility.as_ref());
+            self.nodes.push(Node { name: name.clone(), kind: NodeKind::Router, mobility: mobility? });
+        }
+        for (node, mobility) in self.movements.read_files()? {
+            self.nodes[node].mobility = Some(mobility);
         }
         Ok(())
     }
