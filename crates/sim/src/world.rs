@@ -13,6 +13,7 @@ mod agenda;
 mod flows;
 mod layers;
 mod mobile_ip;
+mod movement;
 mod packets;
 mod roaming;
 pub(crate) mod wifi;
@@ -26,6 +27,7 @@ use segue_proto::trace::{DropCause, Event};
 
 use self::agenda::{Agenda, Appointment};
 use self::flows::FlowEnd;
+use self::movement::Mover;
 pub use self::packets::PacketId;
 use self::packets::{Content, Packets};
 use self::roaming::{Roamer, wired_anchor};
@@ -68,6 +70,7 @@ pub struct World<'a> {
     nodes: Vec<NodeState>,
     /// By node; empty if all nodes stay where they are.
     roamers: Vec<Roamer>,
+    movers: Vec<Mover>,
     packets: Packets,
     agenda: Agenda,
     agenda_pending: Instant,
@@ -112,6 +115,7 @@ impl<'a> World<'a> {
             ends: Vec::with_capacity(scenario.flows.len() * 2),
             nodes: scenario.nodes.iter().map(|node| new_node(scenario, &node.kind)).collect(),
             roamers: Vec::new(),
+            movers: Vec::new(),
             packets: Packets::default(),
             agenda: Agenda::default(),
             agenda_pending: Instant::MAX,
@@ -129,9 +133,12 @@ impl<'a> World<'a> {
             next_report: Instant::MAX,
         };
         world.add_links(streams);
+        // Before anything else happens at time zero.
+        world.agenda.add(Instant::ZERO, Appointment::PowerOn);
         world.add_flows();
         let first = world.links.len() + world.ends.len() + world.nodes.len() + 1;
         world.add_cells(first as u32, streams);
+        world.add_movers(streams);
         world.add_roamers(streams);
         world.add_outages(streams);
         world.add_absences(streams);
@@ -311,6 +318,7 @@ impl<'a> World<'a> {
 
     fn keep(&mut self, appointment: Appointment) {
         match appointment {
+            Appointment::PowerOn => self.join_strongest(),
             Appointment::Open { flow } => {
                 self.ends[2 * flow as usize].opened = true;
                 self.after(2 * flow);
@@ -325,6 +333,7 @@ impl<'a> World<'a> {
             Appointment::StationBeacon { cell, station } => self.send_beacon(cell, station),
             Appointment::Association { cell, station } => self.notice_lost_access_point(cell, station),
             Appointment::Roles { node } => self.handle_roles(node),
+            Appointment::Motion { mover } => self.change_motion(mover),
         }
     }
 

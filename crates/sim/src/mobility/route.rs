@@ -142,31 +142,31 @@ mod tests {
         Ride::new(Route::new(&points, 10.0, pause, start, repeat).expect("a route that makes sense"))
     }
 
-    fn place(ride: &mut Ride, secs: u64) -> f64 {
+    fn place(ride: &mut Ride, secs: u64) -> i64 {
         let at = Instant::ZERO + Duration::from_secs(secs);
         ride.advance(at);
-        ride.motion().position(at).x
+        ride.motion().position(at).x.round() as i64
     }
 
     #[test]
     fn a_shuttle_comes_back_by_the_way_it_went() {
         let mut shuttle = ride(Repeat::Shuttle, 0);
         let at = [0, 5, 10, 15, 25, 35, 45, 55, 65, 75].map(|secs| place(&mut shuttle, secs));
-        assert_eq!(at, [0.0, 0.0, 50.0, 100.0, 200.0, 300.0, 200.0, 100.0, 0.0, 100.0]);
+        assert_eq!(at, [0, 0, 50, 100, 200, 300, 200, 100, 0, 100]);
     }
 
     #[test]
     fn a_loop_goes_straight_from_the_last_point_to_the_first() {
         let mut bus = ride(Repeat::Loop, 0);
         let at = [35, 50, 65, 75].map(|secs| place(&mut bus, secs));
-        assert_eq!(at, [300.0, 150.0, 0.0, 100.0]);
+        assert_eq!(at, [300, 150, 0, 100]);
     }
 
     #[test]
     fn a_route_that_is_travelled_once_ends_at_its_last_point() {
         let mut robot = ride(Repeat::Once, 2);
         let at = [15, 16, 17, 27, 37, 1_000].map(|secs| place(&mut robot, secs));
-        assert_eq!(at, [100.0, 100.0, 100.0, 200.0, 300.0, 300.0]);
+        assert_eq!(at, [100, 100, 100, 200, 300, 300]);
         assert_eq!(robot.next_change(), None);
     }
 

@@ -239,6 +239,16 @@ impl Medium {
         self.neighbours.position(station, now)
     }
 
+    /// Fills `receivers` with the stations that would decode a frame that `from` sent at `now`, and its power there
+    /// in dBm. Time must not go back from call to call.
+    pub fn receivers(&mut self, from: u32, receivers: &mut Vec<(u32, f64)>, now: Instant) {
+        let mut hearers = Vec::new();
+        self.neighbours.hearers(from, now, &mut hearers);
+        receivers.clear();
+        let in_range = hearers.iter().filter(|hearer| hearer.power_w >= self.receive_w);
+        receivers.extend(in_range.map(|hearer| (hearer.station, dbm(hearer.power_w))));
+    }
+
     /// Who hears whom.
     pub fn neighbours(&self) -> &Neighbours {
         &self.neighbours

@@ -31,6 +31,9 @@ pub(super) struct Experiment {
     /// Set for each row; `{}` stands for the row's value, `{-0.5}` and `{+0.5}` for that less or plus 0.5.
     #[serde(default)]
     each_row: BTreeMap<String, String>,
+    /// Set for one row only, after `each_row`.
+    #[serde(default)]
+    one_row: Vec<OneRow>,
     /// Measured columns.
     columns: Vec<Column>,
     /// Columns computed from measured ones.
@@ -43,6 +46,13 @@ pub(super) struct Experiment {
 struct Rows {
     column: String,
     values: Vec<f64>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OneRow {
+    row: f64,
+    set: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -110,6 +120,13 @@ pub(super) fn prepare<'a>(key: &str, experiment: &'a Experiment) -> Result<Prepa
             let settings: Vec<Setting> = experiment
                 .each_row
                 .iter()
+                .chain(
+                    experiment
+                        .one_row
+                        .iter()
+                        .filter(|one| one.row.total_cmp(row).is_eq())
+                        .flat_map(|one| &one.set),
+                )
                 .chain(&column.set)
                 .map(|(path, value)| Setting { path: path.clone(), value: fill(value, *row) })
                 .collect();

@@ -155,7 +155,7 @@ fn route(
     let places: Vec<Position> =
         form.places.as_ref().ok_or_else(|| missing("places"))?.iter().copied().map(at).collect();
     let Range([speed, greatest]) = form.speed.ok_or_else(|| missing("speed"))?;
-    if speed != greatest {
+    if speed < greatest || greatest < speed {
         let message = format!("found a range from {speed} to {greatest}; allowed: one number");
         return Err(CheckError::new(format!("{key}.speed"), message));
     }

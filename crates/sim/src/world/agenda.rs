@@ -9,6 +9,7 @@ use segue_proto::time::Instant;
 /// Something known beforehand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Appointment {
+    PowerOn,
     Open { flow: u32 },
     OutageBegins { outage: u32, until: Instant },
     OutageEnds { outage: u32 },
@@ -20,6 +21,7 @@ pub(super) enum Appointment {
     StationBeacon { cell: u32, station: u32 },
     Association { cell: u32, station: u32 },
     Roles { node: u32 },
+    Motion { mover: u32 },
 }
 
 /// What is known beforehand, in order of time and insertion. Silence is noticed last: whatever arrives at the very

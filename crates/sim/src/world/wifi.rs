@@ -14,6 +14,7 @@ use super::World;
 use super::agenda::Appointment;
 use super::packets::{Content, EVERYBODY, PacketId};
 use crate::event_queue::Component;
+use crate::mobility::Motion;
 use crate::outage::{Layer, OutageProcess};
 use crate::radio::Position;
 use crate::radio::medium::{Medium, OnAirId, Report, What};
@@ -23,22 +24,25 @@ use crate::scenario::{LinkNews, Scenario};
 /// A cell at work.
 #[derive(Debug)]
 pub(super) struct CellState {
-    medium: Medium,
-    stations: Vec<Station>,
+    pub(super) medium: Medium,
+    pub(super) stations: Vec<Station>,
     /// Component of the first station, and of the first frame on air.
     first_station: u32,
     first_frame: u32,
     /// What the medium reported and the stations have not heard yet.
     reports: Vec<Report>,
+    /// Packets for all on air: their senders have done with them before the last hearer has them.
+    for_all: Vec<(OnAirId, PacketId)>,
 }
 
 #[derive(Debug)]
-struct Station {
+pub(super) struct Station {
     dcf: Dcf,
     node: u32,
-    home: Position,
+    /// Where it is when it is not absent.
+    pub(super) motion: Motion,
     /// Absences under way; they may overlap.
-    absences: u32,
+    pub(super) absences: u32,
     /// When its pending event comes.
     pending: Instant,
     /// Chooses an access point, if the station speaks through one and beacons tell of it.
@@ -100,7 +104,7 @@ impl World<'_> {
                 Station {
                     dcf: Dcf::new(config, streams.stream(&name)),
                     node: member.node as u32,
-                    home: member.position,
+                    motion: Motion::fixed(member.position),
                     absences: 0,
                     pending: Instant::MAX,
                     association: None,
@@ -126,7 +130,14 @@ impl World<'_> {
                     self.agenda.add(Instant::from_nanos(phase), beacon);
                 }
             }
-            self.cells.push(CellState { medium, stations, first_station, first_frame, reports: Vec::new() });
+            self.cells.push(CellState {
+                medium,
+                stations,
+                first_station,
+                first_frame,
+                reports: Vec::new(),
+                for_all: Vec::new(),
+            });
             first_station += count;
             first_frame += count * FRAMES_PER_STATION;
         }
@@ -176,8 +187,8 @@ impl World<'_> {
         let station = &mut cell.stations[absence.member];
         station.absences -= 1;
         if station.absences == 0 {
-            let home = station.home;
-            cell.medium.set_position(absence.member as u32, home);
+            let motion = station.motion;
+            cell.medium.set_motion(absence.member as u32, motion, self.now);
         }
         let node = cell.stations[absence.member].node;
         let hit = std::mem::take(&mut self.absence_hit[number as usize]);
@@ -218,6 +229,32 @@ impl World<'_> {
         // A queue that is full of data costs a beacon, as it does in a cheap access point; hosts count them.
         let _ = dcf.send_beacon(BEACON_BYTES, self.now);
         self.to_serve.push((cell, station));
+    }
+
+    /// At the start every host belongs to the strongest access point in range, as if it had been there before.
+    pub(super) fn join_strongest(&mut self) {
+        for cell in 0..self.cells.len() {
+            let Some(infrastructure) = self.scenario.cells[cell].infrastructure else { continue };
+            if infrastructure.association.is_none() {
+                continue;
+            }
+            let mut best: Vec<Option<(StationId, f64)>> = vec![None; self.cells[cell].stations.len()];
+            let mut hearers = Vec::new();
+            for access_point in 0..infrastructure.access_points as u32 {
+                self.cells[cell].medium.receivers(access_point, &mut hearers, self.now);
+                for (station, power_dbm) in &hearers {
+                    let best = &mut best[*station as usize];
+                    if best.is_none_or(|(_, power)| power < *power_dbm) {
+                        *best = Some((StationId(access_point), *power_dbm));
+                    }
+                }
+            }
+            for (number, best) in best.into_iter().enumerate() {
+                if let Some((from, power_dbm)) = best {
+                    self.hear_beacon_of(cell, number as u32, from, power_dbm);
+                }
+            }
+        }
     }
 
     fn hear_beacon_of(&mut self, cell: usize, number: u32, from: StationId, power_dbm: f64) {
@@ -285,9 +322,22 @@ impl World<'_> {
         }
         let cell = self.cells.partition_point(|cell| cell.first_frame <= component) - 1;
         let state = &mut self.cells[cell];
-        let next = state.medium.advance(OnAirId(component - state.first_frame), &mut state.reports, self.now);
+        let id = OnAirId(component - state.first_frame);
+        let next = state.medium.advance(id, &mut state.reports, self.now);
         self.hand_over_reports(cell);
+        if next.is_none() {
+            self.forget_for_all(cell, id);
+        }
         next
+    }
+
+    /// A frame is over everywhere; if it was for all, so is its packet.
+    fn forget_for_all(&mut self, cell: usize, id: OnAirId) {
+        let for_all = &mut self.cells[cell].for_all;
+        if let Some(place) = for_all.iter().position(|(on_air, _)| *on_air == id) {
+            let (_, packet) = for_all.swap_remove(place);
+            self.packets.remove(packet);
+        }
     }
 
     /// Serves the stations that were given something to do.
@@ -324,11 +374,16 @@ impl World<'_> {
 
     /// What follows every input to a station: its frame, its events, its deadline.
     fn serve(&mut self, cell: usize, number: u32) {
-        let CellState { medium, stations, first_frame, reports, .. } = &mut self.cells[cell];
+        let CellState { medium, stations, first_frame, reports, for_all, .. } = &mut self.cells[cell];
         let station = &mut stations[number as usize];
         if let Some(transmission) = station.dcf.poll_transmit(self.now) {
             let (id, next) = medium.transmit(number, &transmission, reports, self.now);
             self.queue.push(next, Component(*first_frame + id.0));
+            if let (StationId::BROADCAST, wifi::Body::Data { packet, .. }) =
+                (transmission.frame.to, transmission.frame.body)
+            {
+                for_all.push((id, PacketId(packet.handle)));
+            }
         }
         while let Some(event) = self.cells[cell].stations[number as usize].dcf.poll_event() {
             self.handle_station_event(cell, number, &event);
@@ -350,6 +405,8 @@ impl World<'_> {
             wifi::Event::Received { packet, from, .. } => {
                 self.receive(cell, number, PacketId(packet.handle), from);
             }
+            // Its hearers have still to get it.
+            wifi::Event::Delivered { to: StationId::BROADCAST, .. } => {}
             wifi::Event::Delivered { packet, .. } => self.packets.remove(PacketId(packet.handle)),
             wifi::Event::Dropped { packet, to, .. } => {
                 self.packets.remove(PacketId(packet.handle));
