@@ -12,6 +12,8 @@ use crate::error::Refusal;
 /// A file of a run's folder: its name.
 pub const FLOWS: &str = "flows.csv";
 /// See [`FLOWS`].
+pub const DATAGRAMS: &str = "datagrams.csv";
+/// See [`FLOWS`].
 pub const LINKS: &str = "links.csv";
 /// See [`FLOWS`].
 pub const STATIONS: &str = "stations.csv";
@@ -23,7 +25,7 @@ pub const EVENTS: &str = "events.csv";
 pub const RUN: &str = "run.json";
 
 /// All that a run writes, and so all that `--force` may remove.
-const OWN_FILES: &[&str] = &[FLOWS, LINKS, STATIONS, MOBILITY, EVENTS, RUN];
+const OWN_FILES: &[&str] = &[FLOWS, DATAGRAMS, LINKS, STATIONS, MOBILITY, EVENTS, RUN];
 
 /// A folder in the making. Dropped before [`publish`](NewFolder::publish), it leaves nothing behind.
 #[derive(Debug)]

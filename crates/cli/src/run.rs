@@ -152,6 +152,7 @@ fn run_into_folder(loaded: &Loaded, target: &Path, args: &RunArgs) -> Result<Res
     trace.finish().map_err(|e| failed(files::EVENTS, &e))?;
     let texts = [
         (files::FLOWS, results.flow_table().csv()),
+        (files::DATAGRAMS, results.datagram_table().csv()),
         (files::LINKS, results.link_table(&loaded.scenario).csv()),
         (files::STATIONS, results.station_table(&loaded.scenario).csv()),
         (files::MOBILITY, results.mobility_table(&loaded.scenario).csv()),
@@ -187,16 +188,20 @@ fn simulated_s(results: &Results) -> Cell {
 
 fn print(args: &RunArgs, loaded: &Loaded, results: &Results) -> Result<(), Refusal> {
     let flows = results.flow_table();
+    let datagrams = results.datagram_table();
     let links = args.links.then(|| results.link_table(&loaded.scenario));
     let has_cells = !loaded.scenario.cells.is_empty();
     let stations = (args.links && has_cells).then(|| results.station_table(&loaded.scenario));
     let mobility = (!results.mobility.is_empty()).then(|| results.mobility_table(&loaded.scenario));
     match args.format {
         Format::Table => {
-            let tables = [Some(&flows), mobility.as_ref(), links.as_ref(), stations.as_ref()];
+            let tables = [Some(&flows), Some(&datagrams), mobility.as_ref(), links.as_ref(), stations.as_ref()];
             output::print(&text(loaded, results, &tables))
         }
-        Format::Csv => output::print(&links.as_ref().unwrap_or(&flows).csv()),
+        Format::Csv => {
+            let traffic = if flows.rows.is_empty() { &datagrams } else { &flows };
+            output::print(&links.as_ref().unwrap_or(traffic).csv())
+        }
         Format::Json => {
             let mut document = json!({
                 "scenario": loaded.name,
@@ -207,6 +212,9 @@ fn print(args: &RunArgs, loaded: &Loaded, results: &Results) -> Result<(), Refus
                 "events": results.events,
                 "flows": flows.json_rows(),
             });
+            if !datagrams.rows.is_empty() {
+                document["datagrams"] = datagrams.json_rows();
+            }
             if let Some(links) = links {
                 document["links"] = links.json_rows();
             }

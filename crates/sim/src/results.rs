@@ -1,5 +1,9 @@
 //! What a run gives: a summary per flow and link, and the event trace.
 
+mod datagrams;
+
+pub use datagrams::DatagramSummary;
+
 use std::io::{self, Write};
 
 use segue_proto::mobile_ip::Address;
@@ -120,6 +124,8 @@ pub struct Results {
     pub events: u64,
     /// One per flow.
     pub flows: Vec<FlowSummary>,
+    /// One per source of datagrams.
+    pub datagrams: Vec<DatagramSummary>,
     /// One per link direction.
     pub links: Vec<LinkSummary>,
     /// By cell, then by member.
@@ -167,7 +173,8 @@ impl Results {
                 }
             })
             .collect();
-        Results { ended, events, flows, links, stations, mobility, scheme: scenario.scheme.spec.name }
+        let scheme = scenario.scheme.spec.name;
+        Results { ended, events, flows, datagrams: Vec::new(), links, stations, mobility, scheme }
     }
 
     /// The flows as a table.

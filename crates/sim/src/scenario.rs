@@ -4,6 +4,7 @@
 //! that says what fits together, for files and for scenarios built in code alike.
 
 pub mod check;
+mod datagrams;
 pub mod error;
 pub mod file;
 mod load;
@@ -13,6 +14,7 @@ pub mod quantity;
 mod resolve;
 
 pub use check::CheckError;
+pub use datagrams::DatagramSource;
 pub use error::ScenarioError;
 pub use load::{Setting, load, load_text};
 pub use mobile_ip::MobileIp;
@@ -37,7 +39,7 @@ use crate::radio::{Position, medium};
 pub struct Scenario {
     /// For people.
     pub title: String,
-    /// The run ends here, or when all flows of fixed size are finished.
+    /// The run ends here, or when all flows of fixed size are finished, if there are any and no others.
     pub duration: Duration,
     /// The seed if none is given.
     pub seed: u64,
@@ -53,6 +55,8 @@ pub struct Scenario {
     pub signal_delays: SignalDelays,
     /// Connections over them.
     pub flows: Vec<Flow>,
+    /// Packets without connections.
+    pub datagrams: Vec<DatagramSource>,
     /// What goes wrong with links.
     pub outages: Vec<Outage>,
     /// Who leaves a cell, and when.

@@ -1,15 +1,16 @@
 //! A run: connections, links and the order of their events.
 //!
 //! ## Events
-//! Every link direction, every connection end and every scheme has at most one useful event in the queue; all that is
-//! known beforehand (flow starts, outages, beacons, signals under way) stands in the agenda, which has one more. Timers
-//! are lazy: a deadline that moves later leaves its event where it is, and an event that comes too early is moved.
+//! Every link direction, connection end, scheme and source of datagrams has at most one useful event in the queue; all
+//! that is known beforehand (flow starts, outages, beacons, signals under way) stands in the agenda, which has one more.
+//! Timers are lazy: a deadline that moves later leaves its event where it is, and an event that comes too early is moved.
 //!
 //! ## Plain path
 //! A packet is a small record in a slab, named by its index. Forwarding, queueing and an ordinary TCP exchange allocate
 //! nothing and call nothing through a vtable; schemes and observers cost one test where there are none.
 
 mod agenda;
+pub(crate) mod datagrams;
 mod flows;
 mod layers;
 mod mobile_ip;
@@ -26,6 +27,7 @@ use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::{DropCause, Event};
 
 use self::agenda::{Agenda, Appointment};
+use self::datagrams::SourceState;
 use self::flows::FlowEnd;
 use self::movement::Mover;
 pub use self::packets::PacketId;
@@ -81,6 +83,9 @@ pub struct World<'a> {
     /// Stations that were given something to do in the present event.
     to_serve: Vec<(u32, u32)>,
     absences: Vec<OutageProcess>,
+    sources: Vec<SourceState>,
+    /// Component of the first of them.
+    first_source: u32,
     /// As `hit`, for each absence.
     absence_hit: Vec<Vec<u32>>,
     /// For each outage, the sending ends of the flows that it hits.
@@ -124,6 +129,8 @@ impl<'a> World<'a> {
             hops: wifi::hops(scenario),
             to_serve: Vec::new(),
             absences: Vec::new(),
+            sources: Vec::new(),
+            first_source: 0,
             absence_hit: Vec::new(),
             hit: Vec::new(),
             thrown_out: Vec::new(),
@@ -140,6 +147,7 @@ impl<'a> World<'a> {
         world.add_cells(first as u32, streams);
         world.add_movers(streams);
         world.add_roamers(streams);
+        world.add_datagrams(first as u32 + wifi::components(scenario));
         world.add_outages(streams);
         world.add_absences(streams);
         world.add_beacons();
@@ -195,7 +203,8 @@ impl<'a> World<'a> {
 
     fn run_loop(&mut self) {
         let end = Instant::ZERO + self.scenario.duration;
-        let fixed_sizes = self.scenario.flows.iter().all(|flow| flow.bytes.is_some());
+        let flows = &self.scenario.flows;
+        let fixed_sizes = !flows.is_empty() && flows.iter().all(|flow| flow.bytes.is_some());
         let links = self.links.len() as u32;
         let ends = self.ends.len() as u32;
         let nodes = self.nodes.len() as u32;
@@ -215,8 +224,10 @@ impl<'a> World<'a> {
                 self.handle_scheme_timer(number - links - ends)
             } else if number == agenda {
                 self.handle_agenda()
-            } else {
+            } else if number < self.first_source {
                 self.handle_wifi(number)
+            } else {
+                self.handle_source(number - self.first_source)
             };
             match again {
                 Some(next) => self.queue.reschedule(next, component),
@@ -267,6 +278,10 @@ impl<'a> World<'a> {
             Content::Segment { segment, end } => {
                 self.packets.remove(id);
                 self.handle_segment(end, &segment);
+            }
+            Content::Datagram { source, number } => {
+                self.packets.remove(id);
+                self.receive_datagram(source, number);
             }
             Content::Message { message, way } => {
                 let message = self.packets.message(message).clone();
@@ -364,7 +379,7 @@ impl<'a> World<'a> {
             })
             .collect::<Vec<_>>();
         let links = self.links.iter().map(|link| LinkSummary { counts: link.counts }).collect();
-        Results::new(
+        let results = Results::new(
             self.scenario,
             self.now,
             self.queue.insertions(),
@@ -372,7 +387,8 @@ impl<'a> World<'a> {
             links,
             self.station_stats(),
             mobility,
-        )
+        );
+        Results { datagrams: self.datagram_summaries(), ..results }
     }
 }
 

@@ -144,6 +144,7 @@ fn scenario(case: &Row, expected: &Row) -> Scenario {
         ],
         cells: Vec::new(),
         mobile_ip: None,
+        datagrams: Vec::new(),
         signal_delays: SignalDelays::default(),
         absences: Vec::new(),
         flows: vec![Flow {

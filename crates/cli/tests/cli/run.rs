@@ -104,7 +104,7 @@ fn out_writes_a_complete_folder() {
     assert_eq!(sandbox.names("results"), ["small"]);
     assert_eq!(
         sandbox.names("results/small"),
-        ["events.csv", "flows.csv", "links.csv", "mobility.csv", "run.json", "stations.csv"]
+        ["datagrams.csv", "events.csv", "flows.csv", "links.csv", "mobility.csv", "run.json", "stations.csv"]
     );
 
     let printed =
@@ -120,6 +120,22 @@ fn out_writes_a_complete_folder() {
     assert_eq!((&record["seed"], &record["scheme"]), (&Value::from(9), &Value::from("none")));
     assert_eq!(record["files"][0]["name"], SMALL);
     assert_eq!(record["files"][0]["text"], sandbox.read(SMALL).as_str());
+}
+
+#[test]
+fn datagrams_have_a_table_and_without_flows_the_only_one() {
+    let source = "datagrams=[{ from = \"a\", to = \"b\", rate = \"80 kb/s\", name = \"voice\" }]";
+    let mut words = vec!["run", SMALL, "--set", source, "--set", "flows=[]"];
+    let expected = "\
+source,from,to,start_s,sent,received,lost,received_bytes,goodput_kbps,mean_delay_s
+voice,a,b,0.000000,101,100,1,100000,80.000,0.018160
+";
+    assert_eq!(segue(&[&words[..], &["--format", "csv"]].concat()).data(), expected);
+    assert!(segue(&words).data().contains("voice"));
+    words.truncate(4);
+    let document = segue(&[&words[..], &["--format", "json"]].concat()).json();
+    assert_eq!(document["datagrams"][0]["source"], "voice");
+    assert_eq!(column(&document, "flow").len(), 1);
 }
 
 #[test]

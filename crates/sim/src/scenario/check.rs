@@ -9,7 +9,7 @@ use segue_proto::tcp::profile::InitialSsthresh;
 use segue_proto::time::{Duration, Instant};
 use segue_proto::wifi::RateControl;
 
-use super::{Direction, Flow, Infrastructure, LinkNews, NodeKind, Outage, Scenario};
+use super::{Direction, Flow, Infrastructure, LinkNews, NodeKind, Outage, Scenario, datagrams};
 use crate::event_queue::Component;
 use crate::loss::Loss;
 use crate::mobility::{MAX_COORDINATE_M, Mobility};
@@ -45,7 +45,7 @@ impl CheckError {
 
 type Check = Result<(), CheckError>;
 
-fn require(holds: bool, key: impl Into<String>, message: impl Into<String>) -> Check {
+pub(super) fn require(holds: bool, key: impl Into<String>, message: impl Into<String>) -> Check {
     if holds { Ok(()) } else { Err(CheckError::new(key, message)) }
 }
 
@@ -58,12 +58,14 @@ pub fn check(scenario: &Scenario) -> Check {
     require(scenario.duration < Duration::MAX, "duration", "found for ever; allowed: a finite time")?;
     let connected = !(scenario.links.is_empty() && scenario.cells.is_empty());
     require(connected, "links", "there is none; allowed: at least one [[links]] or [[cells]]")?;
-    require(!scenario.flows.is_empty(), "flows", "there is none; allowed: at least one [[flows]]")?;
+    let sends = !(scenario.flows.is_empty() && scenario.datagrams.is_empty());
+    require(sends, "flows", "there is none; allowed: at least one [[flows]] or [[datagrams]]")?;
     let components = 2 * scenario.links.len()
         + 2 * scenario.flows.len()
         + scenario.nodes.len()
         + 1
-        + crate::world::wifi::components(scenario) as usize;
+        + crate::world::wifi::components(scenario) as usize
+        + scenario.datagrams.len();
     require(
         components < Component::MAX as usize,
         "",
@@ -75,6 +77,7 @@ pub fn check(scenario: &Scenario) -> Check {
     check_roamers(scenario)?;
     check_mobile_ip(scenario)?;
     check_flows(scenario)?;
+    datagrams::check(scenario)?;
     for (i, outage) in scenario.outages.iter().enumerate() {
         check_outage(&format!("outages[{i}]"), outage, scenario)?;
     }

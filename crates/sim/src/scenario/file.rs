@@ -52,6 +52,9 @@ pub struct File {
     /// Flows.
     #[serde(default)]
     pub flows: Vec<Flow>,
+    /// Sources of datagrams.
+    #[serde(default)]
+    pub datagrams: Vec<Datagrams>,
     /// Outages.
     #[serde(default)]
     pub outages: Vec<Outage>,
@@ -297,6 +300,26 @@ pub struct Absence {
     pub mean_up: Option<Quantity<Duration>>,
     /// Random absences: mean time out of range.
     pub mean_down: Option<Quantity<Duration>>,
+}
+
+/// `[[datagrams]]`: packets at a constant bit rate, without TCP.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Datagrams {
+    /// Default: `FROM-TO`, numbered if there are several.
+    pub name: Option<String>,
+    /// Host that sends.
+    pub from: String,
+    /// Host that receives.
+    pub to: String,
+    /// Bit rate of the payload.
+    pub rate: Quantity<BitRate>,
+    /// Payload of each IP packet, to which its header of 20 bytes is added; default 1000 B.
+    pub bytes: Option<Quantity<Bytes>>,
+    /// When the first is sent; default at once.
+    pub start: Option<Quantity<Duration>>,
+    /// None is sent from then on; default: the end of the run.
+    pub stop: Option<Quantity<Duration>>,
 }
 
 /// `[[flows]]`.

@@ -18,7 +18,7 @@ use super::mobility::{MovementFiles, Movements};
 use super::quantity::Quantity;
 use super::{
     Absence, Cell, Direction, Flow, Link, LinkNews, Node, NodeKind, Outage, Scenario, SchemeChoice,
-    SignalDelays, file,
+    SignalDelays, datagrams, file,
 };
 use crate::link::LossPlace;
 use crate::loss::Loss;
@@ -47,6 +47,7 @@ impl<'a> Resolver<'a> {
             file.cells.iter().enumerate().map(|(i, c)| self.cell(i, c)).collect::<Result<Vec<_>, _>>()?;
         let flows =
             file.flows.iter().enumerate().map(|(i, f)| self.flow(i, f)).collect::<Result<Vec<_>, _>>()?;
+        let datagrams = datagrams::resolve(&file.datagrams, |key, name| self.node(key, name))?;
         let outages = file
             .outages
             .iter()
@@ -71,6 +72,7 @@ impl<'a> Resolver<'a> {
             cells,
             mobile_ip,
             flows,
+            datagrams,
             outages,
         })
     }

@@ -15,6 +15,8 @@ pub(super) const EVERYBODY: u32 = u32::MAX;
 pub(super) enum Content {
     /// A TCP segment for a connection end.
     Segment { segment: Segment, end: u32 },
+    /// Packet `number`, counted from 0, of a datagram source.
+    Datagram { source: u32, number: u64 },
     /// A control message of Mobile IP, by its place among [`Packets::messages`].
     Message { message: u32, way: Way },
 }
