@@ -29,6 +29,7 @@ bench:
 	$(CARGO) build --release --quiet
 	$(CARGO) test --release --quiet --package segue-sim --test allocations
 	bench/run.sh
+	bench/scaling.sh
 
 ## Runs ns-2 (Debian package ns2) again and compares with the committed values, then ours with them.
 validate:
