@@ -147,6 +147,7 @@ rate = "{} Mb/s"
 basic_rate = "{} Mb/s"
 rts_threshold = {threshold}
 after_cts = "wait"
+difs_after_eifs = true
 retry_counts_of = "station"
 frame_error = {:?}
 "#,
@@ -224,6 +225,7 @@ fn station(case: &Row, index: u32) -> StationConfig {
             long: limit("long_limit", usual.long),
         },
         after_cts: AfterCts::Wait,
+        difs_after_eifs: true,
         retry_counts_of: CountsOf::Station,
         ..StationConfig::new(StationId(index), Phy::Dsss(Preamble::Long), rate("rate_bps"))
     }

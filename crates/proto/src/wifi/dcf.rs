@@ -24,7 +24,7 @@
 //!   (§10.3.2.11) needs only its beginning, which ends a failed attempt 92 µs earlier (DSSS, long preamble). The
 //!   interframe space after a failure runs from the end of the response that did not come, so that with EIFS the
 //!   stations that collided and those that heard the collision go on at the same time.
-//! * ns-2 lets a whole DIFS follow EIFS, which contains one already: 414 µs in place of 364 µs with DSSS. Not here.
+//! * ns-2 lets a whole DIFS follow EIFS, which contains one already: [`Config::difs_after_eifs`], off by default.
 //! * After a CTS the standard leaves the station free and ns-2 makes it wait for the data: [`AfterCts`]. To whom retry
 //!   counts belong differs too: [`CountsOf`]. Without losses neither shows; where each frame is lost with probability
 //!   0.2, a saturated TCP flow is 16 % slower with ns-2's.
@@ -72,6 +72,8 @@ pub struct Config {
     pub queue_limit: usize,
     /// Whether a frame that could not be decoded is followed by EIFS in place of DIFS.
     pub use_eifs: bool,
+    /// Whether a whole DIFS follows EIFS, which contains one already (ns-2: 414 µs in place of 364 µs with DSSS).
+    pub difs_after_eifs: bool,
     /// What the station does between its CTS and the data.
     pub after_cts: AfterCts,
 }
@@ -101,6 +103,7 @@ impl Config {
             retry_counts_of: CountsOf::default(),
             queue_limit: 50,
             use_eifs: true,
+            difs_after_eifs: false,
             after_cts: AfterCts::default(),
         }
     }
@@ -498,7 +501,8 @@ impl Dcf {
         }
         let phy = self.config.phy;
         let after_difs = self.idle_at.max(self.nav_until) + phy.difs();
-        let after_eifs = self.corrupted_at.map_or(Instant::ZERO, |at| at + phy.eifs());
+        let eifs = if self.config.difs_after_eifs { phy.eifs() + phy.difs() } else { phy.eifs() };
+        let after_eifs = self.corrupted_at.map_or(Instant::ZERO, |at| at + eifs);
         self.backoff.resume(after_difs.max(after_eifs));
     }
 

@@ -85,6 +85,17 @@ fn a_frame_that_was_not_decoded_is_followed_by_eifs() {
 }
 
 #[test]
+fn a_difs_follows_eifs_only_where_that_is_chosen() {
+    for (difs_after_eifs, space) in [(false, 364), (true, 414)] {
+        let mut s = Script::new(|config| config.difs_after_eifs = difs_after_eifs);
+        s.hear_corrupted(100, frame(OTHER, PEER, Body::Ack));
+        s.send_at(410, 1);
+        s.run_until(1_000);
+        assert_eq!(s.log(), [(404 + space, "data")]);
+    }
+}
+
+#[test]
 fn a_frame_that_was_decoded_ends_eifs() {
     let mut s = Script::new(|_| ());
     s.hear_corrupted(100, frame(OTHER, PEER, Body::Ack));

@@ -43,6 +43,8 @@ pub struct Cell {
     pub queue: Option<u32>,
     /// Whether EIFS follows a frame that could not be decoded; default true.
     pub eifs: Option<bool>,
+    /// Whether a whole DIFS follows EIFS; default false.
+    pub difs_after_eifs: Option<bool>,
     /// Whether retry counts belong to the `frame` (default) or to the `station`.
     pub retry_counts_of: Option<CountsOf>,
     /// What a station does between its CTS and the data; default `free`.

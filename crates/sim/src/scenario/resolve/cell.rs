@@ -133,6 +133,7 @@ fn station(key: &str, cell: &form::Cell) -> Result<wifi::Config, CheckError> {
     station.retry_limits.long = cell.long_retry_limit.unwrap_or(station.retry_limits.long);
     station.queue_limit = cell.queue.map_or(station.queue_limit, |queue| queue as usize);
     station.use_eifs = cell.eifs.unwrap_or(station.use_eifs);
+    station.difs_after_eifs = cell.difs_after_eifs.unwrap_or(station.difs_after_eifs);
     station.retry_counts_of = match cell.retry_counts_of {
         None | Some(form::CountsOf::Frame) => CountsOf::Frame,
         Some(form::CountsOf::Station) => CountsOf::Station,
