@@ -38,7 +38,11 @@ time_both() {
     i=0
     while [ "$i" -lt "$runs" ]; do
         seconds "$work/segue.out" "$segue" run "bench/$1.toml" --format csv --quiet >> "$work/segue"
-        if [ "$have_ns2" = 1 ]; then seconds "$work/ns2.out" ns "bench/$1.tcl" >> "$work/ns2"; fi
+        if [ "$have_ns2" = 1 ]; then
+            # What ns-2 says of itself on standard error matters only if it fails.
+            seconds "$work/ns2.out" ns "bench/$1.tcl" >> "$work/ns2" 2> "$work/ns2.err" ||
+                { cat "$work/ns2.err" >&2; exit 1; }
+        fi
         i=$((i + 1))
     done
     a=$(median "$work/segue")
@@ -72,7 +76,7 @@ for work_name in dcf-10; do
     theirs="- -"
     if [ "$have_ns2" = 1 ]; then
         # The frames come from one run more, with a trace of the MAC.
-        ns "bench/$work_name.tcl" "$work/ns2.tr" > "$work/ns2.out"
+        ns "bench/$work_name.tcl" "$work/ns2.tr" > "$work/ns2.out" 2> /dev/null
         theirs="$(awk '/^result / { print $2 }' "$work/ns2.out") $(grep -c '^s.* MAC .* RTS ' "$work/ns2.tr")"
     fi
     # Packets of 1000 bytes with their IP header, 100 s.
