@@ -195,7 +195,8 @@ fn print(args: &RunArgs, loaded: &Loaded, results: &Results) -> Result<(), Refus
     let mobility = (!results.mobility.is_empty()).then(|| results.mobility_table(&loaded.scenario));
     match args.format {
         Format::Table => {
-            let tables = [Some(&flows), Some(&datagrams), mobility.as_ref(), links.as_ref(), stations.as_ref()];
+            let tables =
+                [Some(&flows), Some(&datagrams), mobility.as_ref(), links.as_ref(), stations.as_ref()];
             output::print(&text(loaded, results, &tables))
         }
         Format::Csv => {

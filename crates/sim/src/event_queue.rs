@@ -43,6 +43,12 @@ impl EventQueue {
         self.heap.push(key);
     }
 
+    /// Adds an event later than the next one, which comes before all others of its time, whenever those were added.
+    pub fn push_first(&mut self, at: Instant, component: Component) {
+        self.insertions += 1;
+        self.heap.push(Reverse((u128::from(at.as_nanos()) << 64) | u128::from(component.0)));
+    }
+
     /// The next event, left in place until [`EventQueue::reschedule`] or [`EventQueue::pop`].
     pub fn peek(&self) -> Option<(Instant, Component)> {
         let Reverse(key) = self.heap.peek()?;

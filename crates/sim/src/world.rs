@@ -316,7 +316,14 @@ impl<'a> World<'a> {
         {
             self.agenda_pending = at;
             let number = self.links.len() + self.ends.len() + self.nodes.len();
-            self.queue.push(at, Component(number as u32));
+            let component = Component(number as u32);
+            if at > self.now {
+                // What is known beforehand comes first: one more beacon in the agenda must not change the order of the
+                // rest.
+                self.queue.push_first(at, component);
+            } else {
+                self.queue.push(at, component);
+            }
         }
     }
 
@@ -327,8 +334,9 @@ impl<'a> World<'a> {
         while let Some(appointment) = self.agenda.take_due(self.now) {
             self.keep(appointment);
         }
-        self.agenda_pending = self.agenda.next_time().unwrap_or(Instant::MAX);
-        (self.agenda_pending != Instant::MAX).then_some(self.agenda_pending)
+        self.agenda_pending = Instant::MAX;
+        self.schedule_agenda();
+        None
     }
 
     fn keep(&mut self, appointment: Appointment) {
