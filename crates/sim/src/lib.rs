@@ -8,6 +8,7 @@
 //! * [`mobility`]: how nodes move, and when they pass a range.
 //! * [`radio`]: who hears what; 802.11 stations on one medium.
 //! * [`results`]: summaries and traces as tables and CSV.
+//! * [`timeline`]: one flow and its mobile host over time, thinned out for a picture.
 //! * [`reproduce`]: the papers' experiments, their printed tables and criteria.
 
 pub mod event_queue;
@@ -21,6 +22,7 @@ pub mod results;
 pub mod routing;
 pub mod scenario;
 pub mod table;
+pub mod timeline;
 pub mod world;
 
 pub use results::Results;

@@ -41,6 +41,25 @@ pub trait Observer {
     fn observe(&mut self, at: Instant, place: Place, event: &Event);
 }
 
+/// Several observers of one run; each hears every event, in their order.
+#[derive(Default)]
+pub struct FanOut<'a>(Vec<&'a mut dyn Observer>);
+
+impl<'a> FanOut<'a> {
+    /// Adds one more.
+    pub fn add(&mut self, observer: &'a mut dyn Observer) {
+        self.0.push(observer);
+    }
+}
+
+impl Observer for FanOut<'_> {
+    fn observe(&mut self, at: Instant, place: Place, event: &Event) {
+        for observer in &mut self.0 {
+            observer.observe(at, place, event);
+        }
+    }
+}
+
 /// What is known of one end of a flow when the run is over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndSummary {

@@ -434,6 +434,42 @@ pub(crate) fn first_unreachable_flow(scenario: &Scenario) -> Option<usize> {
     })
 }
 
+/// What the packets of a flow go through there and back, as far as that stays the same.
+#[derive(Debug, Default)]
+pub(crate) struct Way {
+    /// Links, by index.
+    pub(crate) links: Vec<usize>,
+    /// Stations, by cell and number.
+    pub(crate) stations: Vec<(usize, usize)>,
+}
+
+/// The way of flow number `flow`.
+pub(crate) fn way_of(scenario: &Scenario, flow: usize) -> Way {
+    let exits = exits(scenario);
+    let routes = Routes::new(&exits, &forwards(scenario));
+    let hops = wifi::hops(scenario);
+    let flow = &scenario.flows[flow];
+    let [from, to] = [flow.from, flow.to].map(|node| wired_anchor(scenario, node) as u32);
+    let mut way = Way::default();
+    for (mut at, to) in [(from, to), (to, from)] {
+        while at != to {
+            let Some(direction) = routes.next(at, to) else { break };
+            let Some(exit) = exits[at as usize].iter().find(|exit| exit.direction == direction) else {
+                break;
+            };
+            match (direction as usize).checked_sub(2 * scenario.links.len()) {
+                Some(hop) => {
+                    let cell = hops[hop].cell as usize;
+                    way.stations.extend([hops[hop].from, hops[hop].to].map(|s| (cell, s as usize)));
+                }
+                None => way.links.push(direction as usize / 2),
+            }
+            at = exit.to;
+        }
+    }
+    way
+}
+
 fn thresholds(silence_limit: Duration) -> Thresholds {
     Thresholds { power_dbm: -64.0, hysteresis_db: 3.0, silence_limit }
 }
