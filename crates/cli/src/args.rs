@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use segue_proto::schemes;
 use segue_proto::tcp::variant;
 use segue_sim::scenario::Setting;
@@ -90,6 +90,7 @@ pub enum Format {
 /// `segue run`.
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = RUN_HELP)]
+#[command(group(ArgGroup::new("folders").args(["out", "report"]).multiple(true)))]
 pub struct RunArgs {
     /// The scenario, a TOML file
     pub scenario: String,
@@ -125,8 +126,20 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
+    /// Write a page with a picture of the run over time into a new folder: index.html, timeline.svg
+    ///
+    /// The picture shows what one flow sent and what was acknowledged, its windows and its timeout, and below them through
+    /// whom its mobile host spoke, when it was cut off and what its scheme heard and did. The page needs no network and no
+    /// script.
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
+
+    /// The flow that --report shows; default the first
+    #[arg(long, value_name = "NAME", requires = "report")]
+    pub flow: Option<String>,
+
     /// Replace DIR if it holds an earlier run, and nothing else
-    #[arg(long, requires = "out")]
+    #[arg(long, requires = "folders")]
     pub force: bool,
 
     /// How to print the results
@@ -164,6 +177,7 @@ EXAMPLES
   segue run scenarios/roam.toml --set 'links[0].rate=2 Mb/s' --set 'duration=60 s'
   segue run scenarios/roam.toml --format json | jq '.flows[].goodput_kbps'
   segue run scenarios/roam.toml --out results/roam
+  segue run scenarios/roam.toml --scheme ilc-tcp --report roam-ilc-tcp
 
 UNITS
   In scenarios and in --set every quantity carries its unit:

@@ -24,8 +24,13 @@ pub const EVENTS: &str = "events.csv";
 /// See [`FLOWS`].
 pub const RUN: &str = "run.json";
 
+/// The page of a report.
+pub const INDEX: &str = "index.html";
+/// The picture of a run.
+pub const TIMELINE: &str = "timeline.svg";
+
 /// All that a run writes, and so all that `--force` may remove.
-const OWN_FILES: &[&str] = &[FLOWS, DATAGRAMS, LINKS, STATIONS, MOBILITY, EVENTS, RUN];
+const OWN_FILES: &[&str] = &[FLOWS, DATAGRAMS, LINKS, STATIONS, MOBILITY, EVENTS, RUN, INDEX, TIMELINE];
 
 /// A folder in the making. Dropped before [`publish`](NewFolder::publish), it leaves nothing behind.
 #[derive(Debug)]
@@ -57,6 +62,19 @@ impl NewFolder {
     /// Where to write.
     pub fn path(&self) -> &Path {
         self.partial.path()
+    }
+
+    /// Writes one of its files.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, name: &str, text: &str) -> Result<(), Refusal> {
+        fs::write(self.path().join(name), text).map_err(|error| self.failed(name, &error))
+    }
+
+    /// What to say if the file `name` could not be written.
+    pub fn failed(&self, name: &str, error: &io::Error) -> Refusal {
+        Refusal::new(format!("{}/{name}: {error}", self.target.display()))
     }
 
     /// Gives the folder its name, in place of what stood there.
@@ -101,6 +119,23 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), Refusal> {
     file.write_all(text.as_bytes()).map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
+}
+
+/// Whether one of two folders, which need not exist, is the other or holds it: each is replaced as a whole, so they
+/// must stand apart.
+pub fn overlap(one: &Path, other: &Path) -> bool {
+    let [one, other] = [one, other].map(resolved);
+    one.starts_with(&other) || other.starts_with(&one)
+}
+
+/// `path` without links and dots as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let known = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    match known {
+        Some((part, canonical)) => canonical.join(path.strip_prefix(part).unwrap_or(Path::new(""))),
+        None => path,
+    }
 }
 
 fn check_target(target: &Path, force: bool) -> Result<(), Refusal> {
@@ -205,6 +240,15 @@ mod tests {
         fs::write(target.join("thesis.tex"), "").unwrap();
         let refusal = NewFolder::create(&target, true).unwrap_err();
         assert!(refusal.message.contains("\"thesis.tex\", which segue did not write"), "{refusal}");
+    }
+
+    #[test]
+    fn a_folder_overlaps_with_itself_and_with_what_is_in_it() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        assert!(overlap(&at("a"), &at("./a")));
+        assert!(overlap(&at("a"), &at("a/b/c")) && overlap(&at("a/b/c"), &at("a")));
+        assert!(!overlap(&at("a/b"), &at("a/bc")));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! * [`args`]: the words of the command line and their help.
 //! * [`run`](mod@run), [`reproduce`], [`list`]: one module per command.
 //! * [`output`]: tables, JSON and CSV on standard output, notes and refusals on standard error.
-//! * [`report`]: the HTML page of `segue reproduce --report`.
+//! * [`report`]: the HTML pages of `segue reproduce --report` and `segue run --report`.
 //! * [`files`]: results appear under their final name only when they are complete.
 
 pub mod args;

@@ -1,6 +1,9 @@
-//! The page of `segue reproduce --report`: tables, criteria and charts in one HTML file that needs nothing else.
+//! Pages in one HTML file that needs nothing else. This one is that of `segue reproduce --report`: tables, criteria and
+//! charts; [`run_page`] is that of `segue run --report`.
 
 mod chart;
+pub mod run_page;
+mod timeline;
 
 use std::fmt::Write;
 
@@ -10,6 +13,8 @@ use segue_sim::table::Table;
 use crate::output;
 use crate::reproduce::Tally;
 
+/// Colours, light and dark; they hold in an SVG file too.
+const PALETTE: &str = include_str!("report/palette.css");
 const STYLE: &str = include_str!("report/report.css");
 
 /// Text that is longer than this gets a column of a useful width.
@@ -24,7 +29,7 @@ pub fn page(reports: &[PaperReport]) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Segue: the papers reproduced</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <title>Segue: the papers reproduced</title>\n<style>\n{PALETTE}{STYLE}</style>\n</head>\n<body>\n\
          <h1>The papers reproduced</h1>\n\
          <p class=\"faint\">segue {version}. {summary}.</p>\n{overview}\
          <p>Printed values are the paper's own, measured values are from this run. In charts a line is what was measured, \

@@ -3,19 +3,21 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use segue_proto::time::{Duration, Instant};
 use segue_sim::World;
-use segue_sim::results::{CsvTrace, Observer, Results};
+use segue_sim::results::{CsvTrace, FanOut, Observer, Results};
 use segue_sim::scenario::{self, Scenario, ScenarioError, Setting};
 use segue_sim::table::{Cell, Table};
+use segue_sim::timeline::{Recorder, Timeline};
 use serde_json::json;
 
 use crate::args::{Format, RunArgs};
 use crate::error::Refusal;
 use crate::files::{self, NewFolder};
+use crate::report::run_page::{self, Origin};
 use crate::{DONE, output};
 
 /// Runs the command.
@@ -27,13 +29,13 @@ pub fn run(args: &RunArgs) -> Result<u8, Refusal> {
     if !args.quiet {
         tell_flows_that_keep_their_tcp(args, &loaded.scenario);
     }
-    let results = match &args.out {
-        Some(target) => run_into_folder(&loaded, target, args)?,
-        None => run_world(&loaded, args.quiet, None),
-    };
+    let results = run_and_write(&loaded, args)?;
     print(args, &loaded, &results)?;
-    if let Some(target) = args.out.as_ref().filter(|_| !args.quiet) {
-        output::note(format_args!("wrote {}", target.display()));
+    if !args.quiet {
+        let page = args.report.as_ref().map(|folder| folder.join(files::INDEX));
+        for written in args.out.iter().chain(&page) {
+            output::note(format_args!("wrote {}", written.display()));
+        }
     }
     Ok(DONE)
 }
@@ -66,6 +68,11 @@ impl Loaded {
         let (scenario, files) = load(&args.scenario, &settings).map_err(|error| refusal(args, &error))?;
         let seed = args.seed.unwrap_or(scenario.seed);
         Ok(Loaded { name: args.scenario.clone(), scenario, seed, settings, files })
+    }
+
+    /// What people call it.
+    fn title(&self) -> &str {
+        if self.scenario.title.is_empty() { &self.name } else { &self.scenario.title }
     }
 }
 
@@ -142,27 +149,88 @@ fn run_world(loaded: &Loaded, quiet: bool, observer: Option<&mut dyn Observer>) 
     results
 }
 
-fn run_into_folder(loaded: &Loaded, target: &Path, args: &RunArgs) -> Result<Results, Refusal> {
-    let folder = NewFolder::create(target, args.force)?;
-    let failed =
-        |name: &str, error: &io::Error| Refusal::new(format!("{}/{name}: {error}", target.display()));
-    let events = File::create(folder.path().join(files::EVENTS)).map_err(|e| failed(files::EVENTS, &e))?;
-    let mut trace = CsvTrace::new(&loaded.scenario, BufWriter::with_capacity(1 << 16, events));
-    let results = run_world(loaded, args.quiet, Some(&mut trace));
-    trace.finish().map_err(|e| failed(files::EVENTS, &e))?;
+/// Runs the scenario and writes the folders that were asked for, which appear when the last of them is complete.
+fn run_and_write(loaded: &Loaded, args: &RunArgs) -> Result<Results, Refusal> {
+    if let (Some(out), Some(report)) = (&args.out, &args.report)
+        && files::overlap(out, report)
+    {
+        let message =
+            format!("--report {}: is not apart from --out; allowed: another folder", report.display());
+        return Err(Refusal::new(message));
+    }
+    let flow = args.report.as_ref().map(|_| flow_to_show(args, &loaded.scenario)).transpose()?;
+    let create = |target: &PathBuf| NewFolder::create(target, args.force);
+    let out = args.out.as_ref().map(create).transpose()?;
+    let report = args.report.as_ref().map(create).transpose()?;
+
+    let mut trace = out.as_ref().map(|folder| begin_trace(loaded, folder)).transpose()?;
+    let mut recorder = flow.map(|flow| Recorder::new(&loaded.scenario, flow));
+    let results = {
+        let mut observers = FanOut::default();
+        if let Some(trace) = &mut trace {
+            observers.add(trace);
+        }
+        if let Some(recorder) = &mut recorder {
+            observers.add(recorder);
+        }
+        let listens = out.is_some() || report.is_some();
+        run_world(loaded, args.quiet, listens.then_some(&mut observers))
+    };
+    if let (Some(folder), Some(trace)) = (&out, trace) {
+        trace.finish().map_err(|error| folder.failed(files::EVENTS, &error))?;
+        write_results(loaded, folder, &results)?;
+    }
+    if let (Some(folder), Some(recorder)) = (&report, recorder) {
+        write_report(loaded, folder, &recorder.finish(results.ended), &results)?;
+    }
+    for folder in [out, report].into_iter().flatten() {
+        folder.publish()?;
+    }
+    Ok(results)
+}
+
+/// The flow of `--report`.
+fn flow_to_show(args: &RunArgs, scenario: &Scenario) -> Result<usize, Refusal> {
+    let Some(wanted) = &args.flow else {
+        return if scenario.flows.is_empty() {
+            Err(Refusal::new("--report: the scenario has no flow to show"))
+        } else {
+            Ok(0)
+        };
+    };
+    scenario.flows.iter().position(|flow| flow.name == *wanted).ok_or_else(|| {
+        let names: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+        Refusal::new(format!("--flow: there is no flow \"{wanted}\"; allowed: {}", names.join(", ")))
+    })
+}
+
+fn begin_trace<'a>(loaded: &'a Loaded, folder: &NewFolder) -> Result<CsvTrace<'a, BufWriter<File>>, Refusal> {
+    let events = File::create(folder.path().join(files::EVENTS))
+        .map_err(|error| folder.failed(files::EVENTS, &error))?;
+    Ok(CsvTrace::new(&loaded.scenario, BufWriter::with_capacity(1 << 16, events)))
+}
+
+fn write_results(loaded: &Loaded, folder: &NewFolder, results: &Results) -> Result<(), Refusal> {
     let texts = [
         (files::FLOWS, results.flow_table().csv()),
         (files::DATAGRAMS, results.datagram_table().csv()),
         (files::LINKS, results.link_table(&loaded.scenario).csv()),
         (files::STATIONS, results.station_table(&loaded.scenario).csv()),
         (files::MOBILITY, results.mobility_table(&loaded.scenario).csv()),
-        (files::RUN, format!("{:#}\n", record(loaded, &results))),
+        (files::RUN, format!("{:#}\n", record(loaded, results))),
     ];
-    for (name, text) in texts {
-        std::fs::write(folder.path().join(name), text).map_err(|e| failed(name, &e))?;
-    }
-    folder.publish()?;
-    Ok(results)
+    texts.iter().try_for_each(|(name, text)| folder.write(name, text))
+}
+
+fn write_report(
+    loaded: &Loaded,
+    folder: &NewFolder,
+    timeline: &Timeline,
+    results: &Results,
+) -> Result<(), Refusal> {
+    let origin = Origin { title: loaded.title(), scenario: &loaded.name, seed: loaded.seed };
+    folder.write(files::INDEX, &run_page::page(origin, timeline, results))?;
+    folder.write(files::TIMELINE, &run_page::svg(origin, timeline, results))
 }
 
 /// What is needed to repeat the run.
@@ -232,9 +300,9 @@ fn print(args: &RunArgs, loaded: &Loaded, results: &Results) -> Result<(), Refus
 
 fn text(loaded: &Loaded, results: &Results, tables: &[Option<&Table>]) -> String {
     let width = output::terminal_width();
-    let title = if loaded.scenario.title.is_empty() { &loaded.name } else { &loaded.scenario.title };
     let mut text = format!(
-        "{title}\nscheme {}, seed {}, {:.3} s simulated, {} events\n",
+        "{}\nscheme {}, seed {}, {:.3} s simulated, {} events\n",
+        loaded.title(),
         results.scheme,
         loaded.seed,
         results.ended.as_secs_f64(),

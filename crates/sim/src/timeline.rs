@@ -7,7 +7,8 @@
 //! Differences from what TCP had inside: events carry `cwnd`, `ssthresh` and the timeout with each ACK of new data.
 //! Between these a curve keeps its value, but that a timeout which TCP acts upon shows `cwnd` at one segment
 //! (RFC 5681 §3.1), and that a timer which expired again shows the value to which it had been set. What else happens to
-//! the windows between two ACKs, such as the cut of a fast retransmit, is seen with the next ACK.
+//! the windows between two ACKs, such as the cut of a fast retransmit, is seen with the next ACK. Timeouts of the handshake
+//! have no event; only the SYN that is sent again shows them.
 
 mod columns;
 #[cfg(test)]

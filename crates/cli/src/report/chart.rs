@@ -163,7 +163,7 @@ fn span(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 }
 
 /// Round numbers from at or below `low` to at or above `high`.
-fn ticks(low: f64, high: f64) -> Vec<f64> {
+pub(super) fn ticks(low: f64, high: f64) -> Vec<f64> {
     let raw = (high - low) / TICKS;
     let power = 10f64.powf(raw.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|step| *step >= raw).unwrap_or(raw);
@@ -173,7 +173,7 @@ fn ticks(low: f64, high: f64) -> Vec<f64> {
 }
 
 /// The shortest text of a round number.
-fn tick_text(value: f64) -> String {
+pub(super) fn tick_text(value: f64) -> String {
     let text = format!("{value:.6}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }

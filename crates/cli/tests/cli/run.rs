@@ -165,6 +165,56 @@ fn a_folder_that_is_not_empty_is_replaced_only_by_force() {
 }
 
 #[test]
+fn report_writes_a_page_with_the_picture_and_the_picture_beside_it() {
+    let sandbox = Sandbox::new();
+    insta::assert_snapshot!("run_report", sandbox.segue(&["run", SMALL, "--report", "page"]));
+    assert_eq!(sandbox.names("page"), ["index.html", "timeline.svg"]);
+    insta::assert_snapshot!("run_report_page", without_style(&sandbox.read("page/index.html")));
+    insta::assert_snapshot!("run_report_timeline", without_style(&sandbox.read("page/timeline.svg")));
+}
+
+#[test]
+fn the_page_of_a_run_needs_nothing_from_outside_and_says_which_scheme() {
+    let sandbox = Sandbox::new();
+    let words = ["run", ROAM, "--scheme", "ilc-tcp", "--report", "page", "--flow", "rival", "--quiet"];
+    sandbox.segue(&words).data();
+    let page = sandbox.read("page/index.html");
+    for outside in ["<script", "http:", "https:", "src=", "url("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    assert!(page.contains("Scheme <b>ilc-tcp</b>, flow <b>rival</b> from phone to server, tahoe."), "{page}");
+    let picture = sandbox.read("page/timeline.svg");
+    assert!(picture.contains("Upload from a host that roams: scheme ilc-tcp, flow rival</text>"));
+    assert_eq!(page.matches("class=\"cut\"").count(), 1);
+}
+
+#[test]
+fn a_run_can_write_its_files_and_its_report_at_once() {
+    let sandbox = Sandbox::new();
+    let alone = |words: &[&str]| {
+        sandbox.segue(&[&["run", ROAM, "--quiet"], words].concat()).data();
+    };
+    alone(&["--out", "files"]);
+    alone(&["--report", "page"]);
+    alone(&["--out", "both/files", "--report", "both/page"]);
+    for name in ["files/events.csv", "files/run.json", "page/index.html", "page/timeline.svg"] {
+        assert!(sandbox.read(name) == sandbox.read(&format!("both/{name}")), "{name}");
+    }
+}
+
+#[test]
+fn a_report_replaces_an_earlier_one_only_by_force() {
+    let sandbox = Sandbox::new();
+    let run = |more: &[&str]| sandbox.segue(&[&["run", SMALL, "--quiet", "--report", "page"], more].concat());
+    run(&[]).data();
+    insta::assert_snapshot!("run_report_exists", run(&["--scheme", "ilc-tcp"]));
+    assert!(sandbox.read("page/index.html").contains("Scheme <b>none</b>"));
+    run(&["--scheme", "ilc-tcp", "--force"]).data();
+    assert!(sandbox.read("page/index.html").contains("Scheme <b>ilc-tcp</b>"));
+    assert_eq!(sandbox.names("."), ["page", "scenarios", "wrong-name.toml"]);
+}
+
+#[test]
 fn a_refused_scenario_leaves_no_folder() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.segue(&["run", "wrong-name.toml", "--out", "out"]).code, Some(2));
@@ -189,6 +239,11 @@ fn refusals_say_where_and_what_is_allowed() {
         &[SMALL, "--force"],
         &[SMALL, "--out", SMALL],
         &[SMALL, "--out", "."],
+        &[SMALL, "--report", SMALL],
+        &[SMALL, "--report", "out", "--out", "out"],
+        &[SMALL, "--report", "out/page", "--out", "out"],
+        &[SMALL, "--report", "page", "--flow", "b-a"],
+        &[SMALL, "--flow", "a-b"],
     ];
     let refusals: Vec<String> = refused
         .iter()
@@ -200,4 +255,11 @@ fn refusals_say_where_and_what_is_allowed() {
         })
         .collect();
     insta::assert_snapshot!("run_refusals", refusals.join("\n"));
+}
+
+/// A page or a picture without its style sheet, which is a file of the repository.
+fn without_style(text: &str) -> String {
+    let (before, rest) = text.split_once("<style>").unwrap();
+    let (_, after) = rest.split_once("</style>").unwrap();
+    format!("{before}[STYLE]{after}").replace(env!("CARGO_PKG_VERSION"), "[VERSION]")
 }
