@@ -244,6 +244,15 @@ fn refusals_say_where_and_what_is_allowed() {
         &[SMALL, "--report", "out/page", "--out", "out"],
         &[SMALL, "--report", "page", "--flow", "b-a"],
         &[SMALL, "--flow", "a-b"],
+        &[
+            SMALL,
+            "--report",
+            "page",
+            "--set",
+            "flows=[]",
+            "--set",
+            "datagrams=[{ from = \"a\", to = \"b\", rate = \"1 kb/s\" }]",
+        ],
     ];
     let refusals: Vec<String> = refused
         .iter()
