@@ -5,7 +5,8 @@
 //! ## State table, for each host that it serves
 //! | state × event | action | next |
 //! |---|---|---|
-//! | any × request | hold it for `registration_delay` | – |
+//! | BOUND × request for the same care-of address | as a held request, at once | – |
+//! | any × other request | hold it for `registration_delay` | – |
 //! | any × held request, accepted | reply, event `Registered` | BOUND |
 //! | any × held deregistration | reply, event `Deregistered` | AT_HOME |
 //! | any × held request, identification not newer | reply 133 | unchanged |
@@ -263,7 +264,14 @@ impl HomeAgent {
             held.request.identification = held.request.identification.max(request.identification);
             return;
         }
-        let due = now + self.config.registration_delay.draw(&mut self.stream);
+        // A network that has not to find a new way has nothing to wait for.
+        let is_renewal = self.care_of(request.home_address, now) == Some(request.care_of);
+        let delay = if is_renewal {
+            Duration::ZERO
+        } else {
+            self.config.registration_delay.draw(&mut self.stream, now)
+        };
+        let due = now + delay;
         // A host at home speaks for itself, on the link; all others speak through an agent.
         let way = if from == request.home_address { Way::Link } else { Way::Routed };
         self.held.push(Held { due, from, way, request });

@@ -62,8 +62,8 @@ enum Check {
     Line { series: Series, slope: [f64; 2], residual: Option<f64> },
     /// Every value lies in the range.
     Range { series: Series, min: Option<f64>, max: Option<f64> },
-    /// The mean of the values lies in the range.
-    Mean { series: Series, min: Option<f64>, max: Option<f64> },
+    /// The mean of all values lies in the range.
+    Mean { series: Vec<Series>, min: Option<f64>, max: Option<f64> },
     /// The value at row `at` lies in the range.
     Value { series: Series, at: f64, min: Option<f64>, max: Option<f64> },
     /// The value at row `num` is at least `min` times that at row `den`.
@@ -192,8 +192,13 @@ impl Check {
                 finding(holds, format!("{} {}", series.name(), bounds(*min, *max)), list(&points.values, 2))
             }
             Check::Mean { series, min, max } => {
-                let mean = measured(tables, series)?.mean();
-                let expected = format!("mean of {} {}", series.name(), bounds(*min, *max));
+                let mut values = Vec::new();
+                for one in series {
+                    values.extend(measured(tables, one)?.values);
+                }
+                let mean = values.iter().sum::<f64>() / values.len() as f64;
+                let names: Vec<String> = series.iter().map(Series::name).collect();
+                let expected = format!("mean of {} {}", names.join(", "), bounds(*min, *max));
                 finding(inside(mean, *min, *max), expected, format!("{mean:.2}"))
             }
             Check::Value { series, at, min, max } => {
@@ -340,10 +345,6 @@ impl Points {
 
     fn pick(&self, rows: &[f64]) -> Result<Vec<f64>, String> {
         rows.iter().map(|row| self.at(*row)).collect()
-    }
-
-    fn mean(&self) -> f64 {
-        self.values.iter().sum::<f64>() / self.values.len() as f64
     }
 
     /// Smallest value − (base + per_row · row); NaN counts as a broken bound.

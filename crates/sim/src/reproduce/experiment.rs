@@ -34,6 +34,8 @@ pub(super) struct Experiment {
     /// Set for one row only, after `each_row`.
     #[serde(default)]
     one_row: Vec<OneRow>,
+    /// How many runs each value is the mean of, with seeds from 1; without, one run with the scenario's own seed.
+    seeds: Option<u64>,
     /// Measured columns.
     columns: Vec<Column>,
     /// Columns computed from measured ones.
@@ -180,22 +182,31 @@ fn parse_printed(text: &str) -> Option<(String, Vec<f64>, Printed)> {
 impl Prepared<'_> {
     /// How many runs the table takes.
     pub(super) fn runs(&self) -> usize {
-        self.scenarios.len()
+        self.scenarios.len() * self.seeds().len()
+    }
+
+    /// The seeds of each value.
+    fn seeds(&self) -> Vec<Option<u64>> {
+        self.experiment.seeds.map_or(vec![None], |count| (1..=count).map(Some).collect())
     }
 
     /// Runs everything, on all cores; `count` is called after each run.
     pub(super) fn run(self, count: &(dyn Fn() + Sync)) -> Measured {
         let columns = &self.experiment.columns;
-        let values: Vec<Option<f64>> = self
-            .scenarios
-            .par_iter()
-            .enumerate()
-            .map(|(i, scenario)| {
-                let value = columns[i % columns.len()].measure.of(scenario, self.rows[i / columns.len()]);
+        let seeds = self.seeds();
+        let singles: Vec<Option<f64>> = (0..self.runs())
+            .into_par_iter()
+            .map(|run| {
+                let (i, seed) = (run / seeds.len(), seeds[run % seeds.len()]);
+                let scenario = &self.scenarios[i];
+                let row = self.rows[i / columns.len()];
+                let value =
+                    columns[i % columns.len()].measure.of(scenario, seed.unwrap_or(scenario.seed), row);
                 count();
                 value
             })
             .collect();
+        let values: Vec<Option<f64>> = singles.chunks_exact(seeds.len()).map(mean).collect();
         let column_values = |c: usize| values.iter().skip(c).step_by(columns.len()).copied().collect();
         let mut measured: Vec<(String, Vec<Option<f64>>)> =
             columns.iter().enumerate().map(|(c, column)| (column.name.clone(), column_values(c))).collect();
@@ -223,13 +234,19 @@ impl Prepared<'_> {
     }
 }
 
+/// The mean; none if one is missing.
+fn mean(values: &[Option<f64>]) -> Option<f64> {
+    let sum: Option<f64> = values.iter().copied().sum();
+    sum.map(|sum| sum / values.len() as f64)
+}
+
 impl Measure {
-    fn of(self, scenario: &Scenario, row: f64) -> Option<f64> {
+    fn of(self, scenario: &Scenario, seed: u64, row: f64) -> Option<f64> {
         match self {
-            Measure::FinishS => finish_s(&run(scenario, scenario.seed)),
+            Measure::FinishS => finish_s(&run(scenario, seed)),
             Measure::TimeoutS => {
                 let mut timeouts = Timeouts(Vec::new());
-                run_observed(scenario, scenario.seed, &mut timeouts);
+                run_observed(scenario, seed, &mut timeouts);
                 // Rows are numbered from 1.
                 timeouts.0.get((row as usize).checked_sub(1)?).map(|at| at.as_secs_f64())
             }

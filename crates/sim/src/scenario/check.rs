@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use segue_proto::mobile_ip::Delay;
 use segue_proto::mobile_ip::mobile_node::{Retransmission, Start};
 use segue_proto::schemes::none;
 use segue_proto::tcp::Profile;
@@ -334,6 +335,11 @@ fn check_mobile_ip(scenario: &Scenario) -> Check {
         );
         require(is_access_point, &key, message)?;
     }
+    let waits_for_ever = mobile_ip.home_agents.iter().any(|agent| {
+        matches!(agent.config.registration_delay, Delay::Periodic { period, .. } if period == Duration::ZERO)
+    });
+    let message = "found 0 s, as the period of updates; allowed: more than 0 s";
+    require(!waits_for_ever, "mobile_ip.registration_delay", message)?;
     let beacon = mobile_ip.home_agents.iter().find_map(|agent| agent.config.beacon);
     let Some(period) = beacon.map(|beacon| beacon.period) else { return Ok(()) };
     let least = Duration::from_millis(10);

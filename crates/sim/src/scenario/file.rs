@@ -102,6 +102,8 @@ pub struct Beacons {
 pub struct LinkQuality {
     /// Frames weaker than this are bad news; default none is.
     pub threshold_dbm: Option<f64>,
+    /// The same, as decibels above the power from which the cell's frames are decoded.
+    pub margin_db: Option<f64>,
     /// How far above the threshold a frame must be to count as good again; default 3.
     pub hysteresis_db: Option<f64>,
     /// Silence that counts as bad news; default two beacon or advertisement periods.

@@ -11,6 +11,7 @@ use segue_proto::schemes;
 use segue_proto::tcp::profile::InitialSsthresh;
 use segue_proto::tcp::{Profile, Variant, profile, variant};
 use segue_proto::time::{Duration, Instant};
+use segue_proto::wifi::power::dbm;
 use toml::Value;
 
 use super::check::CheckError;
@@ -54,6 +55,7 @@ impl<'a> Resolver<'a> {
             .enumerate()
             .map(|(i, o)| self.outage(i, o, &links))
             .collect::<Result<Vec<_>, _>>()?;
+        self.apply_margins(&cells)?;
         let mobile_ip = self.mobile_ip(&cells, &flows)?;
         Ok(Scenario {
             title: file.title.clone(),
@@ -113,6 +115,26 @@ impl<'a> Resolver<'a> {
                 form.advertisement_interval.map_or(Duration::from_secs(1), |interval| interval.0)
             });
         beacons.or(advertisements).map(|period| period * 2)
+    }
+
+    /// Puts the thresholds of hosts that name a margin above what their cell needs to decode.
+    fn apply_margins(&mut self, cells: &[Cell]) -> Result<(), CheckError> {
+        for (name, host) in &self.file.hosts {
+            let Some(quality) = &host.link_quality else { continue };
+            let Some(margin_db) = quality.margin_db else { continue };
+            if quality.threshold_dbm.is_some() {
+                let message = "found with threshold_dbm; allowed: one of the two";
+                return Err(CheckError::new(format!("hosts.{name}.link_quality.margin_db"), message));
+            }
+            let node = self.index[name.as_str()];
+            let cell = cells.iter().find(|cell| cell.client(node).is_some());
+            if let (Some(cell), NodeKind::Host { link_news: LinkNews::Radio(thresholds), .. }) =
+                (cell, &mut self.nodes[node].kind)
+            {
+                thresholds.power_dbm = dbm(cell.medium.receive_w) + margin_db;
+            }
+        }
+        Ok(())
     }
 
     fn node(&self, key: &str, name: &str) -> Result<usize, CheckError> {

@@ -269,8 +269,13 @@ impl World<'_> {
         {
             return;
         }
-        let news = self.nodes[node as usize].link_state.handle_frame(power_dbm, self.now);
-        self.send_news(node, news, Source::Link);
+        let link_state = &mut self.nodes[node as usize].link_state;
+        let was_ok = link_state.is_ok();
+        let news = link_state.handle_frame(power_dbm, self.now);
+        if was_ok != link_state.is_ok() {
+            // The paper repeats bad news; here it would come with each of a thousand weak frames.
+            self.send_news(node, news, Source::Link);
+        }
     }
 
     /// Reports that a host speaks through another node, if that is new.

@@ -28,10 +28,13 @@ pub struct MobileIp {
     pub registration_lifetime: Option<Quantity<Duration>>,
     /// Time until a request without reply is repeated.
     pub registration_retry: Option<Quantity<Duration>>,
-    /// Time that the home agent takes before it acts on a request and replies; the mean, if it is random.
+    /// Time that the home agent takes before it acts on a request and replies; the mean if it is random, the period if it
+    /// is periodic.
     pub registration_delay: Option<Quantity<Duration>>,
     /// Distribution of the registration delay; default `constant`.
     pub registration_delay_model: Option<DelayModel>,
+    /// `periodic`: time of the first update, default 0 s.
+    pub registration_delay_phase: Option<Quantity<Duration>>,
     /// Correspondents learn where hosts are and send there themselves.
     #[serde(default)]
     pub route_optimisation: bool,
@@ -81,6 +84,8 @@ pub enum DelayModel {
     Uniform,
     /// Exponential.
     Exponential,
+    /// Until the next update of a routing protocol.
+    Periodic,
 }
 
 /// See [`segue_proto::mobile_ip::correspondent::WhileAsking`].

@@ -31,6 +31,12 @@ impl Resolver<'_> {
                 }
             };
         };
+        if form.registration_delay_phase.is_some()
+            && form.registration_delay_model != Some(form::DelayModel::Periodic)
+        {
+            let message = "found with another model; allowed: with registration_delay_model = \"periodic\"";
+            return Err(CheckError::new("mobile_ip.registration_delay_phase", message));
+        }
         let hosts = self.mobile_hosts(form, cells)?;
         let beacon = beacon_config(form)?;
         let foreign_agents = self.foreign_agents(form, beacon)?;
@@ -185,6 +191,10 @@ fn home_agents(form: &form::MobileIp, beacon: beacon::Config, hosts: &[MobileHos
     let registration_delay = match form.registration_delay_model.unwrap_or_default() {
         form::DelayModel::Constant => Delay::Constant(mean),
         form::DelayModel::Uniform => Delay::Uniform { min: Duration::ZERO, max: mean * 2 },
+        form::DelayModel::Periodic => {
+            let phase = form.registration_delay_phase.map_or(Duration::ZERO, |phase| phase.0);
+            Delay::Periodic { period: mean, phase }
+        }
         form::DelayModel::Exponential => Delay::Exponential { mean },
     };
     let mut nodes: Vec<usize> = hosts.iter().map(|host| host.home_agent).collect();
