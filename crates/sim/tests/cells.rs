@@ -97,7 +97,10 @@ fn the_same_seed_gives_the_same_trace() {
 fn a_cell_that_makes_no_sense_is_refused_with_its_line_and_key() {
     for (setting, message) in [
         (("cells[0].rate", "3 Mb/s"), "cells[0].rate: found \"3 Mb/s\"; allowed: \"1 Mb/s\", \"2 Mb/s\""),
-        (("cells[0].basic_rate", "6 Mb/s"), "cells[0].basic_rate: of the other family than rate"),
+        (
+            ("cells[0].basic_rate", "6 Mb/s"),
+            "cells[0].basic_rate: found 6000 kb/s, of the other family than the rate of",
+        ),
         (("cells[0].members", "[\"mobile\"]"), "cells[0].members: found 1; allowed: 2 to 1000"),
         (("cells[0].members", "[\"mobile\", \"mobile\"]"), "cells[0].members[1]: \"mobile\" twice"),
         (("cells[0].members", "[\"mobile\", \"moon\"]"), "cells[0].members[1]: there is no node \"moon\""),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use segue_proto::link_state::Thresholds;
 use segue_proto::mobile_ip::Delay;
 use segue_proto::mobile_ip::mobile_node::{Retransmission, Start};
 use segue_proto::schemes::none;
@@ -9,6 +10,7 @@ use segue_proto::tcp::Profile;
 use segue_proto::tcp::profile::InitialSsthresh;
 use segue_proto::time::{Duration, Instant};
 use segue_proto::wifi::RateControl;
+use segue_proto::wifi::power::dbm;
 
 use super::{Direction, Flow, Infrastructure, LinkNews, NodeKind, Outage, Scenario, datagrams};
 use crate::event_queue::Component;
@@ -106,8 +108,25 @@ fn check_nodes(scenario: &Scenario) -> Check {
             require(phase <= period, format!("{key}.phase"), message)?;
             require(missed > 0, format!("{key}.missed"), "found 0; allowed: 1 or more")?;
         }
+        if let NodeKind::Host { mobile, link_news: LinkNews::Radio(thresholds) } = node.kind {
+            check_link_quality(&format!("hosts.{}.link_quality", node.name), mobile, thresholds)?;
+        }
     }
     Ok(())
+}
+
+fn check_link_quality(key: &str, mobile: bool, thresholds: Thresholds) -> Check {
+    let Thresholds { power_dbm, hysteresis_db, silence_limit } = thresholds;
+    require(mobile, key, "only a mobile host judges its link; allowed: with mobile = true")?;
+    // Without a threshold it is minus infinity.
+    let message = format!("found {power_dbm}; allowed: up to 100 dBm");
+    require(power_dbm <= 100.0, format!("{key}.threshold_dbm"), message)?;
+    let message = format!("found {hysteresis_db}; allowed: 0 to 100");
+    require((0.0..=100.0).contains(&hysteresis_db), format!("{key}.hysteresis_db"), message)?;
+    // Silence is bad news again each time that it has lasted so long: with no time between, time would stand still.
+    let least = Duration::from_millis(1);
+    let message = format!("found {silence_limit}; allowed: {least} or more");
+    require(silence_limit >= least, format!("{key}.silence"), message)
 }
 
 fn check_links(scenario: &Scenario) -> Check {
@@ -178,15 +197,23 @@ fn check_cells(scenario: &Scenario) -> Check {
         let mut seen = BTreeSet::new();
         for (m, member) in cell.members.iter().enumerate() {
             let name = &scenario.nodes[member.node].name;
-            let message = format!("\"{name}\" twice; allowed: once");
-            require(seen.insert(member.node), format!("{key}.members[{m}]"), message)?;
+            let message = format!("\"{name}\" twice; allowed: once, in access_points or in members");
+            let access_points = cell.infrastructure.map_or(0, |i| i.access_points);
+            let key = match m.checked_sub(access_points) {
+                Some(m) => format!("{key}.members[{m}]"),
+                None => format!("{key}.access_points[{m}]"),
+            };
+            require(seen.insert(member.node), &key, message)?;
             let finite = member.position.x.abs() < 1e8 && member.position.y.abs() < 1e8;
-            require(finite, format!("{key}.members[{m}]"), "a position of 10^8 m or more; allowed: nearer")?;
+            require(finite, key, "a position of 10^8 m or more; allowed: nearer")?;
         }
         let station = &cell.station;
         let (RateControl::Fixed(rate) | RateControl::Arf(rate)) = station.rate_control;
         let same_family = station.basic_rate.is_ofdm() == rate.is_ofdm();
-        let message = "of the other family than rate; allowed: both DSSS or both OFDM";
+        let (basic, data) = (station.basic_rate.bps() / 1_000, rate.bps() / 1_000);
+        let message = format!(
+            "found {basic} kb/s, of the other family than the rate of {data} kb/s; allowed: both DSSS or both OFDM"
+        );
         require(same_family, format!("{key}.basic_rate"), message)?;
         let limits = station.retry_limits;
         require(limits.short > 0, format!("{key}.short_retry_limit"), "found 0; allowed: 1 or more")?;
@@ -210,7 +237,9 @@ fn check_medium(key: &str, medium: &medium::Config) -> Check {
         let message = format!("found {value}; allowed: more than 0 and up to {high}");
         require(value > 0.0 && value <= high, format!("{key}.{name}"), message)
     };
-    positive("transmit_power_dbm", medium.transmitter.power_w, 1e6)?;
+    let power_dbm = dbm(medium.transmitter.power_w);
+    let message = format!("found {power_dbm:.0}; allowed: -100 to 90 dBm");
+    require(power_dbm > -100.5 && power_dbm < 90.5, format!("{key}.transmit_power_dbm"), message)?;
     positive("frequency_mhz", medium.transmitter.frequency_hz / 1e6, 1e6)?;
     match medium.propagation {
         Propagation::Friis => {}
@@ -231,9 +260,11 @@ fn check_medium(key: &str, medium: &medium::Config) -> Check {
     }
     // A threshold of zero is the power at a distance without end, or at one that makes no sense.
     let finite = |power: f64| power > 0.0 && power.is_finite();
-    let allowed = "allowed: more than 0 m, and near enough for a signal";
-    require(finite(medium.receive_w), format!("{key}.range_m"), allowed)?;
-    require(finite(medium.carrier_sense_w), format!("{key}.carrier_sense_m"), allowed)?;
+    let message =
+        |power: f64| format!("found a signal of {power} W there; allowed: near enough for one above 0 W");
+    require(finite(medium.receive_w), format!("{key}.range_m"), message(medium.receive_w))?;
+    let sensed = medium.carrier_sense_w;
+    require(finite(sensed), format!("{key}.carrier_sense_m"), message(sensed))?;
     let message =
         "shorter than range_m: stations would decode what they do not sense; allowed: range_m or more";
     require(medium.carrier_sense_w <= medium.receive_w, format!("{key}.carrier_sense_m"), message)?;

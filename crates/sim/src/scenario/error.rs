@@ -57,6 +57,7 @@ pub(super) fn from_serde(key: &str, message: &str) -> String {
         other => other,
     };
     let allowed: Cow<'_, str> = match allowed {
+        "u16" => format!("a whole number from 0 to {}", u16::MAX).into(),
         "u32" => format!("a whole number from 0 to {}", u32::MAX).into(),
         "u64" => "a whole number from 0 up".into(),
         "f64" => "a number".into(),

@@ -9,6 +9,7 @@ use segue_proto::wifi::power::from_db;
 use segue_proto::wifi::retry::CountsOf;
 use segue_proto::wifi::{self, Kind, Phy, Preamble, Rate, RateControl, StationId};
 
+use super::super::check::require;
 use super::super::file::cell as form;
 use super::super::{Cell, Infrastructure, Member};
 use super::{CheckError, Resolver};
@@ -60,11 +61,25 @@ impl Resolver<'_> {
         let (receive_w, carrier_sense_w) = if own_radio {
             let range_m = cell.range_m.unwrap_or(250.0);
             let sense_m = cell.carrier_sense_m.unwrap_or(range_m * SENSE_RATIO);
+            for (name, metres) in [("range_m", range_m), ("carrier_sense_m", sense_m)] {
+                let message = format!("found {metres}; allowed: more than 0 m, and near enough for a signal");
+                require(metres > 0.0 && metres.is_finite(), format!("{key}.{name}"), message)?;
+            }
             let power = |metres: f64| propagation.received_w(transmitter, metres);
             match propagation {
                 // Full power up to the range: any threshold below it will do.
-                Propagation::FixedRange { range_m } => (power(range_m) / 2.0, power(range_m) / 2.0),
-                _ => (power(range_m), power(sense_m)),
+                Propagation::FixedRange { range_m } => {
+                    let message = "there is no signal beyond the range of this propagation model; allowed: without carrier_sense_m";
+                    require(cell.carrier_sense_m.is_none(), format!("{key}.carrier_sense_m"), message)?;
+                    (power(range_m) / 2.0, power(range_m) / 2.0)
+                }
+                _ => {
+                    let message = format!(
+                        "found {sense_m}, shorter than the range of {range_m} m: stations would decode what they do not sense; allowed: {range_m} or more"
+                    );
+                    require(sense_m >= range_m, format!("{key}.carrier_sense_m"), message)?;
+                    (power(range_m), power(sense_m))
+                }
             }
         } else {
             (named.receive_w, named.carrier_sense_w)

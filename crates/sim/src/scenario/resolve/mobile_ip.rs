@@ -9,6 +9,7 @@ use segue_proto::mobile_ip::{
 };
 use segue_proto::time::Duration;
 
+use super::super::check::require;
 use super::super::file::mobile_ip as form;
 use super::super::mobile_ip::{
     AdvertisementPhase, Correspondent, ForeignAgent, HomeAgent, MobileHost, MobileIp, address_of,
@@ -22,6 +23,14 @@ const NS2_REGISTRATION_DELAY: Duration = Duration::from_millis(900);
 
 impl Resolver<'_> {
     pub(super) fn mobile_ip(&self, cells: &[Cell], flows: &[Flow]) -> Result<Option<MobileIp>, CheckError> {
+        for (name, host) in &self.file.hosts {
+            let message = "found without a home agent; allowed: with home_agent = \"…\"";
+            require(
+                host.start.is_none() || host.home_agent.is_some(),
+                format!("hosts.{name}.start"),
+                message,
+            )?;
+        }
         let Some(form) = &self.file.mobile_ip else {
             return match self.file.hosts.iter().find(|(_, host)| host.home_agent.is_some()) {
                 None => Ok(None),
