@@ -119,7 +119,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub links: bool,
 
-    /// Write flows.csv, datagrams.csv, links.csv, stations.csv, events.csv and run.json into a new folder
+    /// Write flows.csv, datagrams.csv, links.csv, stations.csv, mobility.csv, events.csv and run.json into a new folder
     ///
     /// The folder appears under its name when all of it is written. events.csv has one line per event; run.json has
     /// what is needed to repeat the run.
