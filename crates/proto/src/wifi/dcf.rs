@@ -228,18 +228,18 @@ impl Dcf {
         }
     }
 
-    /// A frame was decoded; its last bit arrives now.
-    pub fn handle_frame(&mut self, frame: &Frame, power_dbm: f64, now: Instant) {
+    /// A frame was decoded; its last bit arrives now. The power is handed on as it is.
+    pub fn handle_frame(&mut self, frame: &Frame, power_w: f64, now: Instant) {
         if matches!(self.exchange, Exchange::OnAir(_)) {
             return;
         }
         self.backoff.freeze(now);
         self.corrupted_at = None;
         if frame.to == self.config.station {
-            self.handle_mine(frame, power_dbm, now);
+            self.handle_mine(frame, power_w, now);
         } else {
             if frame.to == StationId::BROADCAST {
-                self.handle_for_all(frame, power_dbm);
+                self.handle_for_all(frame, power_w);
             }
             self.nav_until = self.nav_until.max(now + frame.duration);
         }
@@ -255,19 +255,19 @@ impl Dcf {
         }
     }
 
-    fn handle_for_all(&mut self, frame: &Frame, power_dbm: f64) {
+    fn handle_for_all(&mut self, frame: &Frame, power_w: f64) {
         match frame.body {
             Body::Data { packet, .. } => {
-                self.events.push_back(Event::Received { packet, from: frame.from, power_dbm });
+                self.events.push_back(Event::Received { packet, from: frame.from, power_w });
             }
             Body::Beacon { .. } => {
-                self.events.push_back(Event::BeaconHeard { from: frame.from, power_dbm });
+                self.events.push_back(Event::BeaconHeard { from: frame.from, power_w });
             }
             Body::Rts | Body::Cts | Body::Ack => {}
         }
     }
 
-    fn handle_mine(&mut self, frame: &Frame, power_dbm: f64, now: Instant) {
+    fn handle_mine(&mut self, frame: &Frame, power_w: f64, now: Instant) {
         let awaited = match self.exchange {
             Exchange::Awaiting { response, .. } => Some(response),
             Exchange::Gap { .. } => return,
@@ -281,20 +281,20 @@ impl Dcf {
             }
             (Body::Ack, Some(Response::Ack)) => self.succeed(now),
             (Body::Cts | Body::Ack, _) => {}
-            (Body::Beacon { .. }, _) => self.handle_for_all(frame, power_dbm),
+            (Body::Beacon { .. }, _) => self.handle_for_all(frame, power_w),
             (Body::Rts, _) if matches!(self.exchange, Exchange::Promised { .. }) => {}
             (Body::Rts | Body::Data { .. }, awaited) => {
                 if awaited.is_some() {
                     // Another frame in place of the response: the attempt has failed (§10.3.2.11).
                     self.fail(now);
                 }
-                self.answer(frame, power_dbm, now);
+                self.answer(frame, power_w, now);
             }
         }
     }
 
     /// An RTS or a data frame for this station: the response leaves a SIFS later, whatever the medium does.
-    fn answer(&mut self, frame: &Frame, power_dbm: f64, now: Instant) {
+    fn answer(&mut self, frame: &Frame, power_w: f64, now: Instant) {
         let sifs = self.config.phy.sifs();
         let rate = self.config.basic_rate.min(frame.rate);
         let ack = self.config.phy.ack(rate);
@@ -310,7 +310,7 @@ impl Dcf {
                 if self.peers.is_duplicate(frame.from, sequence, retry, control) {
                     self.stats.duplicates += 1;
                 } else {
-                    self.events.push_back(Event::Received { packet, from: frame.from, power_dbm });
+                    self.events.push_back(Event::Received { packet, from: frame.from, power_w });
                 }
                 (Body::Ack, Duration::ZERO, Sent::Ack)
             }

@@ -48,15 +48,15 @@ pub enum Event {
         packet: Packet,
         /// From whom.
         from: StationId,
-        /// Power of its frame.
-        power_dbm: f64,
+        /// Power of its frame in watts.
+        power_w: f64,
     },
     /// A beacon was heard.
     BeaconHeard {
         /// Whose.
         from: StationId,
-        /// Its power.
-        power_dbm: f64,
+        /// Its power in watts.
+        power_w: f64,
     },
 }
 

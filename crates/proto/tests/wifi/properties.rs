@@ -146,7 +146,7 @@ impl Harness {
                 if frame.to != ME && self.leaves_at.is_none() {
                     self.reserved_until = self.reserved_until.max(self.now + frame.duration);
                 }
-                self.station.handle_frame(&frame, -70.0, self.now);
+                self.station.handle_frame(&frame, 1e-10, self.now);
             }
             Input::Corrupted => self.station.handle_corrupted(self.now),
             Input::Timeout => self.station.handle_timeout(self.now),

@@ -91,7 +91,7 @@ impl Script {
         let end = start + PHY.airtime(frame.bytes(), frame.rate).as_nanos() / 1_000;
         self.run_until(end);
         if intact {
-            self.station.handle_frame(&frame, -60.0, self.now);
+            self.station.handle_frame(&frame, 1e-9, self.now);
         } else {
             self.station.handle_corrupted(self.now);
         }

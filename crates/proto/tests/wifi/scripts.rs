@@ -161,10 +161,10 @@ fn data_is_acknowledged_after_sifs_whatever_the_medium_does() {
     let first = data(PEER, ME, 7, false);
     s.run_until(100);
     s.station.handle_channel(true, at(100));
-    s.station.handle_frame(&first, -50.0, at(1_000));
+    s.station.handle_frame(&first, 1e-8, at(1_000));
     s.run_until(2_000);
     assert_eq!(s.log(), [(1_010, "ack")]);
-    assert_eq!(s.events, [Event::Received { packet: packet(7), from: PEER, power_dbm: -50.0 }]);
+    assert_eq!(s.events, [Event::Received { packet: packet(7), from: PEER, power_w: 1e-8 }]);
 }
 
 #[test]
@@ -319,8 +319,8 @@ fn frames_to_all_are_not_acknowledged_and_never_repeated() {
     s.sent.iter().zip([1_000, 20_000]).for_each(|((_, sent), start)| hearer.hear(start, sent.frame));
     hearer.run_until(50_000);
     assert_eq!(hearer.log(), []);
-    let packet_heard = Event::Received { packet: packet(1), from: ME, power_dbm: -60.0 };
-    assert_eq!(hearer.events, [packet_heard, Event::BeaconHeard { from: ME, power_dbm: -60.0 }]);
+    let packet_heard = Event::Received { packet: packet(1), from: ME, power_w: 1e-9 };
+    assert_eq!(hearer.events, [packet_heard, Event::BeaconHeard { from: ME, power_w: 1e-9 }]);
 }
 
 #[test]

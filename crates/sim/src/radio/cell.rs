@@ -149,7 +149,7 @@ impl Cell {
             match report.what {
                 What::Busy => dcf.handle_channel(true, self.now),
                 What::Idle => dcf.handle_channel(false, self.now),
-                What::Decoded { frame, power_dbm } => dcf.handle_frame(&frame, power_dbm, self.now),
+                What::Decoded { frame, power_w } => dcf.handle_frame(&frame, power_w, self.now),
                 What::Corrupted => dcf.handle_corrupted(self.now),
                 What::Transmitted => dcf.handle_transmitted(self.now),
             }

@@ -129,8 +129,8 @@ pub enum What {
     Decoded {
         /// Which.
         frame: Frame,
-        /// Its power.
-        power_dbm: f64,
+        /// Its power in watts: most hearers never ask, so nobody takes its logarithm here.
+        power_w: f64,
     },
     /// A frame ended that could not be decoded.
     Corrupted,
@@ -369,7 +369,7 @@ impl Medium {
             let p = self.errors.probability(*from, station, frame.kind());
             let is_taken = lock.intact && p > 0.0 && self.error_streams[station as usize].chance(p);
             if lock.intact && !is_taken {
-                let what = What::Decoded { frame: *frame, power_dbm: dbm(power_w) };
+                let what = What::Decoded { frame: *frame, power_w };
                 reports.push(Report { station, what });
             } else if !(is_taken && self.errors.silent) {
                 reports.push(Report { station, what: What::Corrupted });

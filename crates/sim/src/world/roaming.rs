@@ -14,6 +14,7 @@ use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::{DropCause, Event};
 use segue_proto::wifi::StationId;
 use segue_proto::wifi::association::Change;
+use segue_proto::wifi::power::dbm;
 
 use super::World;
 use super::agenda::Appointment;
@@ -263,7 +264,7 @@ impl World<'_> {
     }
 
     /// A frame was decoded at a host that judges its link by them.
-    pub(super) fn hear_frame(&mut self, node: u32, cell: u32, from: StationId, power_dbm: f64) {
+    pub(super) fn hear_frame(&mut self, node: u32, cell: u32, from: StationId, power_w: f64) {
         if !matches!(self.nodes[node as usize].link_news, LinkNews::Radio(_))
             || !self.belongs_to(node, cell, from)
         {
@@ -271,7 +272,7 @@ impl World<'_> {
         }
         let link_state = &mut self.nodes[node as usize].link_state;
         let was_ok = link_state.is_ok();
-        let news = link_state.handle_frame(power_dbm, self.now);
+        let news = link_state.handle_frame(dbm(power_w), self.now);
         if was_ok != link_state.is_ok() {
             // The paper repeats bad news; here it would come with each of a thousand weak frames.
             self.send_news(node, news, Source::Link);

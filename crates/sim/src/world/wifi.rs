@@ -8,6 +8,7 @@ use segue_proto::signal::Source;
 use segue_proto::time::Instant;
 use segue_proto::trace::{DropCause, Event};
 use segue_proto::wifi::association::Association;
+use segue_proto::wifi::power::dbm;
 use segue_proto::wifi::{self, Dcf, StationId};
 
 use super::World;
@@ -357,11 +358,11 @@ impl World<'_> {
             match report.what {
                 What::Busy => dcf.handle_channel(true, self.now),
                 What::Idle => dcf.handle_channel(false, self.now),
-                What::Decoded { frame, power_dbm } => {
-                    dcf.handle_frame(&frame, power_dbm, self.now);
+                What::Decoded { frame, power_w } => {
+                    dcf.handle_frame(&frame, power_w, self.now);
                     if station.judges_frames {
                         let node = station.node;
-                        self.hear_frame(node, cell as u32, frame.from, power_dbm);
+                        self.hear_frame(node, cell as u32, frame.from, power_w);
                     }
                 }
                 What::Corrupted => dcf.handle_corrupted(self.now),
@@ -417,8 +418,8 @@ impl World<'_> {
                     self.note_reach(node, host, false);
                 }
             }
-            wifi::Event::BeaconHeard { from, power_dbm } => {
-                self.hear_beacon_of(cell, number, from, power_dbm);
+            wifi::Event::BeaconHeard { from, power_w } => {
+                self.hear_beacon_of(cell, number, from, dbm(power_w));
             }
         }
     }
