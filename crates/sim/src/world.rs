@@ -266,27 +266,38 @@ impl<'a> World<'a> {
         if to == here && is_plain {
             self.deliver_packet(here, id);
         } else {
-            self.route(here, id);
+            self.send(here, to, id, bytes);
         }
         next
     }
 
     /// A packet has reached its destination.
+    #[inline]
     fn deliver_packet(&mut self, here: u32, id: PacketId) {
-        let packet = *self.packets.get(id);
+        let packet = self.packets.get(id);
+        if let Content::Segment { segment, end } = packet.content {
+            self.packets.free(id);
+            self.handle_segment(end, &segment);
+        } else {
+            self.deliver_other(here, id);
+        }
+    }
+
+    /// A packet without a segment has reached its destination.
+    #[inline(never)]
+    fn deliver_other(&mut self, here: u32, id: PacketId) {
+        let packet = self.packets.get(id);
         match packet.content {
-            Content::Segment { segment, end } => {
-                self.packets.remove(id);
-                self.handle_segment(end, &segment);
-            }
+            Content::Segment { .. } => {}
             Content::Datagram { source, number } => {
-                self.packets.remove(id);
+                self.packets.free(id);
                 self.receive_datagram(source, number);
             }
             Content::Message { message, way } => {
+                let from = packet.from;
                 let message = self.packets.message(message).clone();
                 self.packets.remove(id);
-                self.handle_message(here, packet.from, way, &message);
+                self.handle_message(here, from, way, &message);
             }
         }
     }

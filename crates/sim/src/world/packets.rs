@@ -69,14 +69,14 @@ struct Shared {
 #[derive(Debug, Default)]
 pub(super) struct Packets {
     slots: Vec<Packet>,
-    free: Vec<u32>,
+    vacant: Vec<u32>,
     messages: Vec<Shared>,
     free_messages: Vec<u32>,
 }
 
 impl Packets {
     pub(super) fn insert(&mut self, packet: Packet) -> PacketId {
-        if let Some(slot) = self.free.pop() {
+        if let Some(slot) = self.vacant.pop() {
             self.slots[slot as usize] = packet;
             PacketId(slot)
         } else {
@@ -130,6 +130,13 @@ impl Packets {
                 self.free_messages.push(message);
             }
         }
-        self.free.push(id.0);
+        self.vacant.push(id.0);
+    }
+
+    /// As [`Packets::remove`], for a packet without a message.
+    #[inline]
+    pub(super) fn free(&mut self, id: PacketId) {
+        debug_assert!(!matches!(self.get(id).content, Content::Message { .. }), "a message is left behind");
+        self.vacant.push(id.0);
     }
 }

@@ -114,6 +114,7 @@ impl World<'_> {
         }
         self.add_agents(streams);
     }
+    #[inline]
 
     /// A packet is at node `here`, on its way or new: it is delivered, tunnelled, kept, or sent on.
     pub(super) fn route(&mut self, here: u32, id: PacketId) {
@@ -122,7 +123,22 @@ impl World<'_> {
         }
         let packet = self.packets.get(id);
         let (to, bytes) = (packet.to, packet.bytes);
-        if to == here { self.deliver_packet(here, id) } else { self.forward(here, to, id, bytes) }
+        if to == here && self.roamers.is_empty() {
+            self.deliver_packet(here, id);
+        } else {
+            self.send(here, to, id, bytes);
+        }
+    }
+
+    /// As [`World::route`], for a packet of `bytes` to another node, or in a tunnel.
+    #[inline]
+    pub(super) fn send(&mut self, here: u32, to: u32, id: PacketId, bytes: u32) {
+        if self.roamers.is_empty() {
+            self.forward(here, to, id, bytes);
+    #[inline(never)]
+        } else {
+            self.route_among_roamers(here, id);
+        }
     }
 
     fn route_among_roamers(&mut self, here: u32, id: PacketId) {
@@ -212,6 +228,7 @@ impl World<'_> {
             Some((*cell, *station, theirs[at].1))
         });
         match common {
+    #[cold]
             Some((cell, from, to)) => self.send_on_air(cell, from, StationId(to), id),
             None => self.drop_at_node(here, DropCause::NoAttachment, id),
         }

@@ -428,7 +428,7 @@ impl World<'_> {
     fn receive(&mut self, cell: usize, number: u32, id: PacketId, from: StationId) {
         let [node, sender] = [number, from.0].map(|s| self.cells[cell].stations[s as usize].node);
         self.note_reach(node, sender, true);
-        let packet = *self.packets.get(id);
+        let packet = self.packets.get(id);
         match packet.content {
             Content::Segment { segment, end } if packet.to == node && packet.tunnel.is_none() => {
                 self.handle_segment(end, &segment);
