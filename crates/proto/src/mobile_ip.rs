@@ -38,6 +38,7 @@ pub mod foreign_agent;
 pub mod home_agent;
 pub mod message;
 pub mod mobile_node;
+mod recent;
 pub mod update;
 
 pub use correspondent::Correspondent;

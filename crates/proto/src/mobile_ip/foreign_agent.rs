@@ -35,13 +35,14 @@
 //! * The acknowledgement of the previous agent ends here; the draft relays it to the host.
 //! * There is no special tunnel back to the home agent: a packet that cannot be forwarded is buffered or dropped.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::beacon::{self, Beacon};
 use super::message::{
     AgentAdvertisement, AgentFlags, BindingAcknowledgement, BindingUpdate, BindingWarning, Lifetime, Message,
     RegistrationReply, RegistrationRequest, ReplyCode,
 };
+use super::recent::Recent;
 use super::update::UpdateSender;
 use super::{Address, Decision, DropReason, Header, Outgoing, earliest};
 use crate::time::{Duration, Instant};
@@ -186,9 +187,22 @@ struct Host {
     /// Packets that the driver keeps for it.
     buffered: u32,
     release_at: Instant,
+    /// The deadline that the agent knows of.
+    deadline: Instant,
 }
 
 impl Host {
+    /// When it wants [`ForeignAgent::age`], and why.
+    fn next_deadline(&self) -> (Instant, &'static str) {
+        let unanswered = self.pending.map_or(Instant::MAX, |pending| pending.until);
+        let deadlines = [
+            (unanswered, "registration unanswered"),
+            (self.place.deadline(), "visitor or forwarding entry expires"),
+            (self.release_at, "buffered packets wait too long"),
+        ];
+        earliest(&deadlines).unwrap_or((Instant::MAX, ""))
+    }
+
     fn is_here(&self) -> bool {
         self.pending.is_some() || matches!(self.place, Place::Visitor { .. })
     }
@@ -199,10 +213,12 @@ impl Host {
 pub struct ForeignAgent {
     config: Config,
     hosts: BTreeMap<Address, Host>,
+    /// The deadlines of the hosts, so that nobody needs to ask them all at each packet.
+    deadlines: BTreeSet<(Instant, Address)>,
     beacon: Beacon,
     updates: UpdateSender,
-    /// When each correspondent was last warned of, by correspondent and host.
-    warned: BTreeMap<(Address, Address), Instant>,
+    /// Of which correspondents somebody was warned.
+    warned: Recent<()>,
     outbox: VecDeque<Outgoing>,
     events: VecDeque<Event>,
 }
@@ -221,9 +237,10 @@ impl ForeignAgent {
         ForeignAgent {
             config,
             hosts: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
             beacon: Beacon::new(config.beacon, advertisement, now),
             updates: UpdateSender::default(),
-            warned: BTreeMap::new(),
+            warned: Recent::new(config.warning_interval),
             outbox: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -289,9 +306,9 @@ impl ForeignAgent {
         let busy = self.is_busy();
         self.outbox.extend(self.beacon.handle_timeout(busy, now));
         self.updates.handle_timeout(&mut self.outbox, now);
-        let addresses: Vec<Address> = self.hosts.keys().copied().collect();
-        for address in addresses {
-            self.age(address, now);
+        while let Some(&(_, host)) = self.deadlines.first().filter(|(at, _)| *at <= now) {
+            self.age(host, now);
+            self.note_deadline(host);
         }
     }
 
@@ -307,14 +324,9 @@ impl ForeignAgent {
 
     /// When to call [`Self::handle_timeout`], and why.
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        let first = |of: fn(&Host) -> Instant| self.hosts.values().map(of).min().unwrap_or(Instant::MAX);
-        earliest(&[
-            self.beacon.deadline(),
-            (first(|host| host.pending.map_or(Instant::MAX, |p| p.until)), "registration unanswered"),
-            (first(|host| host.place.deadline()), "visitor or forwarding entry expires"),
-            (first(|host| host.release_at), "buffered packets wait too long"),
-            self.updates.deadline(),
-        ])
+        let first = self.deadlines.first().and_then(|(_, host)| self.hosts.get(host));
+        let of_hosts = first.map_or((Instant::MAX, ""), Host::next_deadline);
+        earliest(&[self.beacon.deadline(), of_hosts, self.updates.deadline()])
     }
 
     /// Whether it keeps packets for hosts out of reach, and so has a use for [`Self::handle_link`].
@@ -333,7 +345,8 @@ impl ForeignAgent {
     }
 
     fn is_busy(&self) -> bool {
-        self.hosts.values().filter(|host| host.is_here()).count() >= self.config.max_visitors
+        let most = self.config.max_visitors;
+        self.hosts.len() >= most && self.hosts.values().filter(|host| host.is_here()).count() >= most
     }
 
     /// RFC 5944 §3.7.2: checks a request, remembers it and relays it.
@@ -392,6 +405,7 @@ impl ForeignAgent {
             link_up: true,
             buffered: 0,
             release_at: Instant::MAX,
+            deadline: Instant::MAX,
         });
         host.home_agent = request.home_agent;
         host.identification = request.identification;
@@ -426,6 +440,7 @@ impl ForeignAgent {
                 self.events.push_back(Event::Registered { host: address, previous_agent });
             }
         }
+        self.note_deadline(address);
         self.outbox.push_back(Outgoing::link(address, *reply));
     }
 
@@ -454,8 +469,9 @@ impl ForeignAgent {
             Some(if goes_home { Decision::Forward } else { Decision::TunnelTo(update.care_of) })
         };
         self.events.push_back(Event::Departed { host: address, care_of: update.care_of });
-        if let Some(decision) = decision {
-            self.release(address, decision);
+        match decision {
+            Some(decision) => self.release(address, decision),
+            None => self.note_deadline(address),
         }
     }
 
@@ -472,7 +488,25 @@ impl ForeignAgent {
             host.release_at = now + patience;
         }
         host.buffered += 1;
+        self.note_deadline(address);
         Decision::Buffer
+    }
+
+    /// Enters the deadline of a host into the list, if it has changed.
+    fn note_deadline(&mut self, address: Address) {
+        let Some(host) = self.hosts.get_mut(&address) else { return };
+        let (at, _) = host.next_deadline();
+        let before = std::mem::replace(&mut host.deadline, at);
+        if before != at {
+            self.deadlines.remove(&(before, address));
+            self.deadlines.insert((at, address));
+        }
+    }
+
+    fn forget(&mut self, address: Address) {
+        if let Some(host) = self.hosts.remove(&address) {
+            self.deadlines.remove(&(host.deadline, address));
+        }
     }
 
     /// Says what becomes of the packets buffered for a host.
@@ -482,6 +516,7 @@ impl ForeignAgent {
             host.release_at = Instant::MAX;
             self.events.push_back(Event::Released { host: address, decision });
         }
+        self.note_deadline(address);
     }
 
     /// Serves the deadlines of one host.
@@ -495,7 +530,7 @@ impl ForeignAgent {
         match host.place {
             Place::Gone { .. } if over && host.pending.is_none() => {
                 self.release(address, Decision::Drop(DropReason::WaitedTooLong));
-                self.hosts.remove(&address);
+                self.forget(address);
                 return;
             }
             Place::Visitor { .. } if over => {
@@ -523,13 +558,9 @@ impl ForeignAgent {
             (Warn::HomeAgent, Some(home_agent)) => (home_agent, vec![header.src]),
             (Warn::HomeAgent, None) | (Warn::Nobody, _) => return,
         };
-        let interval = self.config.warning_interval;
-        let key = (header.src, header.dst);
-        if self.warned.get(&key).is_some_and(|at| now.since(*at) < interval) {
+        if !self.warned.is_news((header.src, header.dst), (), now) {
             return;
         }
-        self.warned.retain(|_, at| now.since(*at) < interval);
-        self.warned.insert(key, now);
         self.outbox.push_back(Outgoing::routed(to, BindingWarning { home_address: header.dst, targets }));
     }
 }

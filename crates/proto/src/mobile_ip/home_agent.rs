@@ -23,13 +23,14 @@
 //! ## Not modelled
 //! Authentication, simultaneous bindings (answered with code 1), home networks with several home agents.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::beacon::{self, Beacon};
 use super::message::{
     AgentAdvertisement, AgentFlags, BindingUpdate, Lifetime, Message, RegistrationReply, RegistrationRequest,
     ReplyCode,
 };
+use super::recent::Recent;
 use super::update::UpdateSender;
 use super::{Address, Decision, Delay, Header, Outgoing, Way, earliest};
 use crate::rng::Stream;
@@ -116,7 +117,6 @@ struct Host {
 /// A request that waits for its delay.
 #[derive(Clone, Copy, Debug)]
 struct Held {
-    due: Instant,
     from: Address,
     way: Way,
     request: RegistrationRequest,
@@ -127,12 +127,18 @@ struct Held {
 pub struct HomeAgent {
     config: Config,
     hosts: BTreeMap<Address, Host>,
-    held: Vec<Held>,
+    /// When bindings expire: an agent serves a whole town, and is asked for its next deadline at each packet.
+    expiries: BTreeSet<(Instant, Address)>,
+    /// In the order in which they are due; of those due together the first that came goes first.
+    held: BTreeMap<(Instant, u64), Held>,
+    /// Where in `held` the request is that a retransmission repeats.
+    places: BTreeMap<(Address, Address, Address, Lifetime), (Instant, u64)>,
+    requests: u64,
     stream: Stream,
     beacon: Option<Beacon>,
     updates: UpdateSender,
-    /// When each correspondent was last told unasked, and what, by correspondent and host.
-    told: BTreeMap<(Address, Address), (Instant, Address)>,
+    /// The care-of addresses that correspondents were told unasked.
+    told: Recent<Address>,
     outbox: VecDeque<Outgoing>,
     events: VecDeque<Event>,
 }
@@ -150,11 +156,14 @@ impl HomeAgent {
         };
         HomeAgent {
             hosts: config.hosts.iter().map(|host| (*host, Host::default())).collect(),
-            held: Vec::new(),
+            expiries: BTreeSet::new(),
+            held: BTreeMap::new(),
+            places: BTreeMap::new(),
+            requests: 0,
             stream,
             beacon: config.beacon.map(|beacon| Beacon::new(beacon, advertisement, now)),
             updates: UpdateSender::default(),
-            told: BTreeMap::new(),
+            told: Recent::new(config.route_optimisation.map_or(Duration::ZERO, |o| o.update_interval)),
             outbox: VecDeque::new(),
             events: VecDeque::new(),
             config,
@@ -196,16 +205,9 @@ impl HomeAgent {
         if header.tunnelled_by.is_none()
             && let Some(optimisation) = self.config.route_optimisation
             && optimisation.update_on_tunnel
+            && self.told.is_news((header.src, header.dst), binding.care_of, now)
         {
-            let key = (header.src, header.dst);
-            let told = self.told.get(&key).is_some_and(|(at, care_of)| {
-                now.since(*at) < optimisation.update_interval && *care_of == binding.care_of
-            });
-            if !told {
-                self.told.retain(|_, (at, _)| now.since(*at) < optimisation.update_interval);
-                self.told.insert(key, (now, binding.care_of));
-                self.update(header.src, header.dst, now);
-            }
+            self.update(header.src, header.dst, now);
         }
         Decision::TunnelTo(binding.care_of)
     }
@@ -215,11 +217,9 @@ impl HomeAgent {
         let advertisement = self.beacon.as_mut().and_then(|beacon| beacon.handle_timeout(false, now));
         self.outbox.extend(advertisement);
         self.act_on_due(now);
-        for (address, host) in &mut self.hosts {
-            if host.binding.is_some_and(|binding| binding.expires <= now) {
-                host.binding = None;
-                self.events.push_back(Event::Expired { host: *address });
-            }
+        while let Some(&(_, host)) = self.expiries.first().filter(|(at, _)| *at <= now) {
+            self.bind(host, None);
+            self.events.push_back(Event::Expired { host });
         }
         self.updates.handle_timeout(&mut self.outbox, now);
     }
@@ -236,12 +236,12 @@ impl HomeAgent {
 
     /// When to call [`Self::handle_timeout`], and why.
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        let held = self.held.iter().map(|held| held.due).min().unwrap_or(Instant::MAX);
-        let expires = self.hosts.values().filter_map(|host| host.binding).map(|b| b.expires).min();
+        let held = self.held.first_key_value().map_or(Instant::MAX, |((due, _), _)| *due);
+        let expires = self.expiries.first().map_or(Instant::MAX, |(at, _)| *at);
         earliest(&[
             self.beacon.as_ref().map_or((Instant::MAX, ""), Beacon::deadline),
             (held, "registration delay over"),
-            (expires.unwrap_or(Instant::MAX), "binding expires"),
+            (expires, "binding expires"),
             self.updates.deadline(),
         ])
     }
@@ -254,13 +254,8 @@ impl HomeAgent {
 
     /// Holds a request for its delay, or takes it for a retransmission of one that is held.
     fn hold(&mut self, from: Address, request: RegistrationRequest, now: Instant) {
-        let same = self.held.iter_mut().find(|held| {
-            held.from == from
-                && held.request.home_address == request.home_address
-                && held.request.care_of == request.care_of
-                && held.request.lifetime == request.lifetime
-        });
-        if let Some(held) = same {
+        let key = (request.home_address, from, request.care_of, request.lifetime);
+        if let Some(held) = self.places.get(&key).and_then(|place| self.held.get_mut(place)) {
             held.request.identification = held.request.identification.max(request.identification);
             return;
         }
@@ -274,17 +269,28 @@ impl HomeAgent {
         let due = now + delay;
         // A host at home speaks for itself, on the link; all others speak through an agent.
         let way = if from == request.home_address { Way::Link } else { Way::Routed };
-        self.held.push(Held { due, from, way, request });
+        self.requests += 1;
+        self.held.insert((due, self.requests), Held { from, way, request });
+        self.places.insert(key, (due, self.requests));
     }
 
     /// Acts on held requests whose time has come, the one that was due first before the others.
     fn act_on_due(&mut self, now: Instant) {
-        while let Some((index, held)) =
-            self.held.iter().copied().enumerate().filter(|(_, h)| h.due <= now).min_by_key(|(_, h)| h.due)
-        {
-            self.held.remove(index);
+        while let Some(entry) = self.held.first_entry().filter(|entry| entry.key().0 <= now) {
+            let held = entry.remove();
+            let Held { from, request, .. } = held;
+            self.places.remove(&(request.home_address, from, request.care_of, request.lifetime));
             self.register(&held, now);
         }
+    }
+
+    /// Changes the binding of a host that is served.
+    fn bind(&mut self, address: Address, binding: Option<Binding>) {
+        let Some(host) = self.hosts.get_mut(&address) else { return };
+        if let Some(before) = std::mem::replace(&mut host.binding, binding) {
+            self.expiries.remove(&(before.expires, address));
+        }
+        self.expiries.extend(binding.map(|binding| (binding.expires, address)));
     }
 
     /// Acts on one request and replies.
@@ -296,12 +302,12 @@ impl HomeAgent {
             let host = self.hosts.entry(request.home_address).or_default();
             host.identification = request.identification;
             if request.lifetime == Lifetime::ZERO {
-                host.binding = None;
+                self.bind(request.home_address, None);
                 self.events.push_back(Event::Deregistered { host: request.home_address });
                 self.tell_previous_agent(&request, now);
             } else {
                 let expires = now + granted.as_duration();
-                host.binding = Some(Binding { care_of: request.care_of, expires });
+                self.bind(request.home_address, Some(Binding { care_of: request.care_of, expires }));
                 let (host, care_of) = (request.home_address, request.care_of);
                 self.events.push_back(Event::Registered { host, care_of });
             }
