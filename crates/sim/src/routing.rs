@@ -33,7 +33,7 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Computes the routes; `exits[n]` are the directions that leave node `n`. Of equal paths the one that leaves by the
+    /// Computes the routes; `exits[n]` are the directions that leave node `n`, ascending. Of equal paths the one that leaves by the
     /// lower direction number wins. Nodes that do not forward are never passed through.
     pub(crate) fn new(exits: &[Vec<Exit>], forwards: &[bool]) -> Self {
         let core: Vec<u32> = (0..exits.len()).filter(|n| exits[*n].len() > 1).map(|n| n as u32).collect();
@@ -89,10 +89,11 @@ impl Routes {
                 return false;
             }
             let Some(direction) = self.next(at, to) else { return false };
-            let Some(exit) = exits[at as usize].iter().find(|exit| exit.direction == direction) else {
+            let leaving = &exits[at as usize];
+            let Ok(index) = leaving.binary_search_by_key(&direction, |exit| exit.direction) else {
                 return false;
             };
-            at = exit.to;
+            at = leaving[index].to;
         }
         false
     }

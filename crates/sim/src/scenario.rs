@@ -206,11 +206,14 @@ pub struct Infrastructure {
 }
 
 impl Cell {
-    /// The station of `node`, if it speaks through an access point of this cell.
-    pub fn client(&self, node: usize) -> Option<usize> {
-        let infrastructure = self.infrastructure?;
-        let station = self.members.iter().position(|member| member.node == node)?;
-        (station >= infrastructure.access_points).then_some(station)
+    /// Those that speak through an access point of this cell.
+    pub fn clients(&self) -> &[Member] {
+        self.infrastructure.map_or(&[], |infrastructure| &self.members[infrastructure.access_points..])
+    }
+
+    /// Those that others speak through.
+    pub fn access_points(&self) -> &[Member] {
+        self.infrastructure.map_or(&[], |infrastructure| &self.members[..infrastructure.access_points])
     }
 }
 
@@ -263,5 +266,16 @@ impl Scenario {
     /// If the text is not a scenario; the error says where, what was found and what is allowed.
     pub fn from_toml(name: &str, text: &str) -> Result<Self, ScenarioError> {
         load_text(name, text, &[])
+    }
+
+    /// The stations of each node: cells, ascending, and its number in each.
+    pub(crate) fn stations(&self) -> Vec<Vec<(u32, u32)>> {
+        let mut stations = vec![Vec::new(); self.nodes.len()];
+        for (c, cell) in self.cells.iter().enumerate() {
+            for (number, member) in cell.members.iter().enumerate() {
+                stations[member.node].push((c as u32, number as u32));
+            }
+        }
+        stations
     }
 }

@@ -32,7 +32,7 @@ use self::flows::FlowEnd;
 use self::movement::Mover;
 pub use self::packets::PacketId;
 use self::packets::{Content, Packets};
-use self::roaming::{Roamer, wired_anchor};
+use self::roaming::{Roamer, wired_anchors};
 use self::wifi::{CellState, Hop};
 use crate::event_queue::{Component, EventQueue};
 use crate::link::{LinkDirection, Offer};
@@ -65,7 +65,7 @@ pub struct World<'a> {
     now: Instant,
     queue: EventQueue,
     links: Vec<LinkDirection>,
-    /// Node at the far end of each direction that routing knows: links, then hops through the air.
+    /// What is at the far end of each direction that routing knows: links, then hops into and out of media.
     direction_to: Vec<u32>,
     routes: Routes,
     ends: Vec<FlowEnd>,
@@ -78,7 +78,7 @@ pub struct World<'a> {
     agenda_pending: Instant,
     outages: Vec<OutageProcess>,
     cells: Vec<CellState>,
-    /// Ways through the air, in the order of their directions.
+    /// Who speaks to everybody in its cell, in the order of their directions.
     hops: Vec<Hop>,
     /// Stations that were given something to do in the present event.
     to_serve: Vec<(u32, u32)>,
@@ -172,8 +172,8 @@ impl<'a> World<'a> {
             }
         }
         for hop in &self.hops {
-            let member = self.scenario.cells[hop.cell as usize].members[hop.to as usize];
-            self.direction_to.push(member.node as u32);
+            let member = self.scenario.cells[hop.cell as usize].members[hop.station as usize];
+            self.direction_to.extend([medium_node(self.scenario, hop.cell), member.node as u32]);
         }
     }
 
@@ -308,8 +308,7 @@ impl<'a> World<'a> {
             return self.drop_at_node(here, DropCause::NoAttachment, id);
         };
         let Some(link) = self.links.get_mut(direction as usize) else {
-            self.send_by_air(direction - self.links.len() as u32, id);
-            return;
+            return self.send_by_air(here, direction, to, id);
         };
         match link.offer(id, bytes, self.now) {
             Offer::Taken { first_arrival: Some(at) } => self.queue.push(at, Component(direction)),
@@ -411,8 +410,15 @@ impl<'a> World<'a> {
     }
 }
 
+/// The medium of a cell without access points is a node for routing, numbered after the others: everybody in the cell is
+/// one hop from it, and nobody needs a way to each of the others.
+fn medium_node(scenario: &Scenario, cell: u32) -> u32 {
+    scenario.nodes.len() as u32 + cell
+}
+
+/// The directions that leave each node, in ascending order.
 fn exits(scenario: &Scenario) -> Vec<Vec<Exit>> {
-    let mut exits = vec![Vec::new(); scenario.nodes.len()];
+    let mut exits = vec![Vec::new(); scenario.nodes.len() + scenario.cells.len()];
     for (index, link) in scenario.links.iter().enumerate() {
         let [a, b] = link.ends;
         let direction = 2 * index as u32;
@@ -421,16 +427,19 @@ fn exits(scenario: &Scenario) -> Vec<Vec<Exit>> {
     }
     let first = 2 * scenario.links.len();
     for (index, hop) in wifi::hops(scenario).iter().enumerate() {
-        let node = |station: u32| scenario.cells[hop.cell as usize].members[station as usize].node;
-        let direction = (first + index) as u32;
-        exits[node(hop.from)].push(Exit { to: node(hop.to) as u32, direction, cost: 1 });
+        let node = scenario.cells[hop.cell as usize].members[hop.station as usize].node;
+        let medium = medium_node(scenario, hop.cell);
+        let direction = (first + 2 * index) as u32;
+        exits[node].push(Exit { to: medium, direction, cost: 1 });
+        exits[medium as usize].push(Exit { to: node as u32, direction: direction + 1, cost: 0 });
     }
     exits
 }
 
-/// Which nodes forward: routers do, hosts do not.
+/// Which nodes forward: routers and media do, hosts do not.
 fn forwards(scenario: &Scenario) -> Vec<bool> {
-    scenario.nodes.iter().map(|node| matches!(node.kind, NodeKind::Router)).collect()
+    let nodes = scenario.nodes.iter().map(|node| matches!(node.kind, NodeKind::Router));
+    nodes.chain(scenario.cells.iter().map(|_| true)).collect()
 }
 
 /// Whether every flow of `scenario` has a way there and back: the index of the first that has not.
@@ -438,8 +447,9 @@ pub(crate) fn first_unreachable_flow(scenario: &Scenario) -> Option<usize> {
     let exits = exits(scenario);
     let forwards = forwards(scenario);
     let routes = Routes::new(&exits, &forwards);
+    let anchors = wired_anchors(scenario);
     scenario.flows.iter().position(|flow| {
-        let [from, to] = [flow.from, flow.to].map(|node| wired_anchor(scenario, node) as u32);
+        let [from, to] = [flow.from, flow.to].map(|node| anchors[node]);
         !(routes.is_reachable(from, to, &exits, &forwards)
             && routes.is_reachable(to, from, &exits, &forwards))
     })

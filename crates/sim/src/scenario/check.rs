@@ -287,31 +287,31 @@ fn check_infrastructure(key: &str, infrastructure: Infrastructure, members: usiz
 
 /// Hosts that speak through an access point have no other way, or packets would not know which to take.
 fn check_roamers(scenario: &Scenario) -> Check {
+    let wired: BTreeSet<usize> = scenario.links.iter().flat_map(|link| link.ends).collect();
+    let ad_hoc_cells = scenario.cells.iter().filter(|cell| cell.infrastructure.is_none());
+    let ad_hoc: BTreeSet<usize> = ad_hoc_cells.flat_map(|cell| &cell.members).map(|m| m.node).collect();
+    let hosts = scenario.mobile_ip.iter().flat_map(|mobile_ip| &mobile_ip.hosts);
+    let mobile: BTreeSet<usize> = hosts.map(|host| host.node).collect();
     for (c, cell) in scenario.cells.iter().enumerate() {
         let Some(infrastructure) = cell.infrastructure else { continue };
-        for member in &cell.members[infrastructure.access_points..] {
+        for member in cell.clients() {
             let node = &scenario.nodes[member.node];
             let key = format!("cells[{c}].members");
             let is_host = matches!(node.kind, NodeKind::Host { .. });
             let message =
                 format!("\"{}\" is a router; allowed: a host, or a router in access_points", node.name);
             require(is_host, &key, message)?;
-            let is_wired = scenario.links.iter().any(|link| link.ends.contains(&member.node));
-            let is_ad_hoc = scenario.cells.iter().any(|other| {
-                other.infrastructure.is_none() && other.members.iter().any(|m| m.node == member.node)
-            });
             let message = format!(
                 "\"{}\" has a link or a cell without access points besides; allowed: one way or the other",
                 node.name
             );
-            require(!is_wired && !is_ad_hoc, &key, message)?;
-            let speaks_mobile_ip =
-                scenario.mobile_ip.as_ref().is_some_and(|m| m.home_agent_of(member.node).is_some());
+            let has_another = wired.contains(&member.node) || ad_hoc.contains(&member.node);
+            require(!has_another, &key, message)?;
             let message = format!(
                 "\"off\", and \"{}\" has no home agent: nobody would know where it is; allowed: a time, or home_agent on each member",
                 node.name
             );
-            let is_found = infrastructure.association.is_some() || speaks_mobile_ip;
+            let is_found = infrastructure.association.is_some() || mobile.contains(&member.node);
             require(is_found, format!("cells[{c}].beacon_interval"), message)?;
         }
     }
@@ -323,21 +323,26 @@ fn check_mobile_ip(scenario: &Scenario) -> Check {
     let name = |node: usize| &scenario.nodes[node].name;
     let message = "no host has a home agent; allowed: home_agent = \"…\" on at least one host";
     require(!mobile_ip.hosts.is_empty(), "mobile_ip", message)?;
-    let hosts = |node: usize| mobile_ip.home_agent_of(node).is_some();
+    let mobile: BTreeSet<usize> = mobile_ip.hosts.iter().map(|host| host.node).collect();
+    let stations = scenario.stations();
+    // The cells in which a node is an access point, or speaks through one.
+    let cells_of = |node: usize, as_access_point: bool| {
+        let cells = stations[node].iter().map(|(cell, station)| (*cell as usize, *station as usize));
+        cells.filter(move |(cell, station)| {
+            let infrastructure = scenario.cells[*cell].infrastructure;
+            infrastructure.is_some_and(|i| (*station < i.access_points) == as_access_point)
+        })
+    };
     for host in &mobile_ip.hosts {
         let key = format!("hosts.{}.home_agent", name(host.node));
         let message =
             format!("\"{}\" has a home agent itself; allowed: a node that stays", name(host.home_agent));
-        require(!hosts(host.home_agent), &key, message)?;
-        let is_client = scenario.cells.iter().any(|cell| cell.client(host.node).is_some());
+        require(!mobile.contains(&host.home_agent), &key, message)?;
+        let is_client = cells_of(host.node, false).next().is_some();
         let message = "the host is in no cell with access points; allowed: for a member of one";
         require(is_client, &key, message)?;
-        let is_near = scenario.cells.iter().any(|cell| {
-            cell.client(host.node).is_some()
-                && cell.members[..cell.infrastructure.map_or(0, |i| i.access_points)]
-                    .iter()
-                    .any(|ap| ap.node == host.home_agent)
-        });
+        let is_near = cells_of(host.node, false)
+            .any(|(cell, _)| cells_of(host.home_agent, true).any(|(other, _)| other == cell));
         let starts_home = host.start == Start::AtHome;
         let message = format!(
             "\"home\", and \"{}\" is no access point of its cells; allowed: \"away\"",
@@ -356,10 +361,7 @@ fn check_mobile_ip(scenario: &Scenario) -> Check {
         let key = format!("mobile_ip.foreign_agents[{i}]");
         let message = format!("\"{}\" twice; allowed: once", name(agent.node));
         require(seen.insert(agent.node), &key, message)?;
-        let is_access_point = scenario.cells.iter().any(|cell| {
-            let access_points = cell.infrastructure.map_or(0, |i| i.access_points);
-            cell.members[..access_points].iter().any(|member| member.node == agent.node)
-        });
+        let is_access_point = cells_of(agent.node, true).next().is_some();
         let message = format!(
             "\"{}\" is not among the access_points of a cell; allowed: one of them",
             name(agent.node)

@@ -83,19 +83,6 @@ pub enum AdvertisementPhase {
     Random,
 }
 
-impl MobileIp {
-    /// Index of the home agent of a node, if the node is a mobile host.
-    pub fn home_agent_of(&self, node: usize) -> Option<usize> {
-        self.hosts.iter().find(|host| host.node == node).map(|host| host.home_agent)
-    }
-
-    /// Whether an agent runs on a node.
-    pub fn is_agent(&self, node: usize) -> bool {
-        self.home_agents.iter().any(|agent| agent.node == node)
-            || self.foreign_agents.iter().any(|agent| agent.node == node)
-    }
-}
-
 /// `config` with the first advertisement at `phase`.
 pub(crate) fn with_phase(config: beacon::Config, phase: Duration) -> beacon::Config {
     beacon::Config { phase, ..config }

@@ -46,8 +46,13 @@ impl<'a> Resolver<'a> {
             file.links.iter().enumerate().map(|(i, l)| self.link(i, l)).collect::<Result<Vec<_>, _>>()?;
         let cells =
             file.cells.iter().enumerate().map(|(i, c)| self.cell(i, c)).collect::<Result<Vec<_>, _>>()?;
-        let flows =
-            file.flows.iter().enumerate().map(|(i, f)| self.flow(i, f)).collect::<Result<Vec<_>, _>>()?;
+        let mut pairs = BTreeMap::new();
+        let mut flow = |(i, flow): (usize, &'a file::Flow)| {
+            let count: &mut u32 = pairs.entry((flow.from.as_str(), flow.to.as_str())).or_default();
+            *count += 1;
+            self.flow(i, flow, *count)
+        };
+        let flows = file.flows.iter().enumerate().map(&mut flow).collect::<Result<Vec<_>, _>>()?;
         let datagrams = datagrams::resolve(&file.datagrams, |key, name| self.node(key, name))?;
         let outages = file
             .outages
@@ -80,8 +85,9 @@ impl<'a> Resolver<'a> {
     }
 
     fn add_nodes(&mut self) -> Result<(), CheckError> {
+        let silences = self.news_silences();
         for (name, host) in &self.file.hosts {
-            let link_news = link_news(name, host, self.news_silence(name))?;
+            let link_news = link_news(name, host, silences.get(name.as_str()).copied().flatten())?;
             self.index.insert(name, self.nodes.len());
             let kind = NodeKind::Host { mobile: host.mobile, link_news };
             let mobility =
@@ -103,18 +109,23 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// How long a mobile host waits for a beacon or an advertisement until it takes its link for bad: two periods
-    /// (ilc-tcp A14), if it is in a cell with access points.
-    fn news_silence(&self, name: &str) -> Option<Duration> {
-        let is_in =
-            |cell: &&file::Cell| !cell.access_points.is_empty() && cell.members.iter().any(|m| m == name);
-        let cell = self.file.cells.iter().find(is_in)?;
-        let beacons = cell.beacon_interval.map_or(Some(Duration::from_millis(100)), |interval| interval.0);
+    /// How long a mobile host in a cell with access points waits for a beacon or an advertisement until it takes its
+    /// link for bad: two periods (ilc-tcp A14). Of several cells the first counts.
+    fn news_silences(&self) -> BTreeMap<&'a str, Option<Duration>> {
         let advertisements =
             self.file.mobile_ip.as_ref().map(|form| {
                 form.advertisement_interval.map_or(Duration::from_secs(1), |interval| interval.0)
             });
-        beacons.or(advertisements).map(|period| period * 2)
+        let mut silences = BTreeMap::new();
+        for cell in self.file.cells.iter().filter(|cell| !cell.access_points.is_empty()) {
+            let beacons =
+                cell.beacon_interval.map_or(Some(Duration::from_millis(100)), |interval| interval.0);
+            let silence = beacons.or(advertisements).map(|period| period * 2);
+            for name in &cell.members {
+                silences.entry(name.as_str()).or_insert(silence);
+            }
+        }
+        silences
     }
 
     /// Puts the thresholds of hosts that name a margin above what their cell needs to decode.
@@ -205,16 +216,16 @@ impl<'a> Resolver<'a> {
         Ok(Absence { cell, member, schedule: schedule(&key, &Times::of_absence(absence))? })
     }
 
-    fn flow(&self, i: usize, flow: &file::Flow) -> Result<Flow, CheckError> {
+    /// `count`: how many flows there are between these two up to this one.
+    fn flow(&self, i: usize, flow: &file::Flow, count: u32) -> Result<Flow, CheckError> {
         let key = format!("flows[{i}]");
         let from = self.node(&format!("{key}.from"), &flow.from)?;
         let to = self.node(&format!("{key}.to"), &flow.to)?;
         let (profile, variant) = self.tcp(&key, &flow.tcp)?;
-        let twins = self.file.flows[..i].iter().filter(|f| f.from == flow.from && f.to == flow.to).count();
-        let default_name = if twins == 0 {
+        let default_name = if count == 1 {
             format!("{}-{}", flow.from, flow.to)
         } else {
-            format!("{}-{}-{}", flow.from, flow.to, twins + 1)
+            format!("{}-{}-{count}", flow.from, flow.to)
         };
         Ok(Flow {
             name: flow.name.clone().unwrap_or(default_name),

@@ -5,7 +5,7 @@
 use segue_proto::time::{Duration, Instant};
 
 use super::packets::{Content, Packet};
-use super::{World, exits, forwards, wired_anchor};
+use super::{World, exits, forwards, wired_anchors};
 use crate::event_queue::Component;
 use crate::results::DatagramSummary;
 use crate::routing::Routes;
@@ -75,8 +75,9 @@ pub(crate) fn first_unreachable_source(scenario: &Scenario) -> Option<usize> {
     let exits = exits(scenario);
     let forwards = forwards(scenario);
     let routes = Routes::new(&exits, &forwards);
+    let anchors = wired_anchors(scenario);
     let is_reachable = |source: &DatagramSource| {
-        let [from, to] = [source.from, source.to].map(|node| wired_anchor(scenario, node) as u32);
+        let [from, to] = [source.from, source.to].map(|node| anchors[node]);
         routes.is_reachable(from, to, &exits, &forwards)
     };
     scenario.datagrams.iter().position(|source| !is_reachable(source))

@@ -9,7 +9,7 @@ use segue_proto::trace::{DropCause, Event};
 use super::World;
 use super::agenda::Appointment;
 use super::flows::FlowEnd;
-use super::roaming::wired_anchor;
+use super::roaming::wired_anchors;
 use crate::outage::{Layer, OutageProcess};
 use crate::results::Place;
 use crate::scenario::LinkNews;
@@ -27,10 +27,10 @@ impl World<'_> {
 
     /// The sending ends of the flows whose way there or back uses a direction that `uses` names.
     pub(super) fn flows_that_use(&self, uses: &dyn Fn(u32) -> bool) -> Vec<u32> {
+        let anchors = wired_anchors(self.scenario);
         let crosses = |end: &u32| {
             let FlowEnd { node, peer_node, .. } = self.ends[*end as usize];
-            let [node, peer_node] =
-                [node, peer_node].map(|node| wired_anchor(self.scenario, node as usize) as u32);
+            let [node, peer_node] = [node, peer_node].map(|node| anchors[node as usize]);
             self.crosses(uses, node, peer_node) || self.crosses(uses, peer_node, node)
         };
         (0..self.ends.len() as u32).step_by(2).filter(crosses).collect()

@@ -20,14 +20,10 @@ pub(super) struct Mover {
 impl World<'_> {
     /// Sets the nodes of the scenario in motion.
     pub(super) fn add_movers(&mut self, streams: Streams) {
-        for (node, state) in self.scenario.nodes.iter().enumerate() {
+        for (state, stations) in self.scenario.nodes.iter().zip(self.scenario.stations()) {
             let Some(mobility) = &state.mobility else { continue };
-            let stations = self.scenario.cells.iter().enumerate().filter_map(|(c, cell)| {
-                let station = cell.members.iter().position(|member| member.node == node)?;
-                Some((c as u32, station as u32))
-            });
             let trajectory = mobility.build(streams.stream(&format!("node {}/mobility", state.name)));
-            let mover = Mover { trajectory, stations: stations.collect() };
+            let mover = Mover { trajectory, stations };
             if mover.stations.is_empty() {
                 // Where a node without a radio is makes no difference.
                 continue;

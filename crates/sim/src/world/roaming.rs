@@ -22,7 +22,7 @@ use super::mobile_ip::Roles;
 use super::packets::{EVERYBODY, PacketId};
 use crate::results::{MobilitySummary, Place};
 use crate::scenario::mobile_ip::{address_of, node_of};
-use crate::scenario::{LinkNews, Scenario};
+use crate::scenario::{Cell, LinkNews, Scenario};
 
 /// Where packets for a node go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,14 +62,19 @@ pub(super) struct Roamer {
     pub(super) counts: MobilitySummary,
 }
 
-/// Where packets for `node` go as far as wires are concerned: for checks, and for what an outage hits.
-pub(super) fn wired_anchor(scenario: &Scenario, node: usize) -> usize {
-    let home_agent = scenario.mobile_ip.as_ref().and_then(|mobile_ip| mobile_ip.home_agent_of(node));
-    let access_point = || {
-        let cell = scenario.cells.iter().find(|cell| cell.client(node).is_some())?;
-        Some(cell.members[0].node)
-    };
-    home_agent.or_else(access_point).unwrap_or(node)
+/// Where packets for each node go as far as wires are concerned: for checks, and for what an outage hits.
+pub(super) fn wired_anchors(scenario: &Scenario) -> Vec<u32> {
+    let mut anchors: Vec<u32> = (0..scenario.nodes.len() as u32).collect();
+    // Of several cells the first counts, and the home agent before all.
+    for cell in scenario.cells.iter().rev() {
+        for client in cell.clients() {
+            anchors[client.node] = cell.members[0].node as u32;
+        }
+    }
+    for host in scenario.mobile_ip.iter().flat_map(|mobile_ip| &mobile_ip.hosts) {
+        anchors[host.node] = host.home_agent as u32;
+    }
+    anchors
 }
 
 impl World<'_> {
@@ -80,32 +85,25 @@ impl World<'_> {
         if scenario.mobile_ip.is_none() && !any_infrastructure {
             return;
         }
-        let home_agent =
-            |node| scenario.mobile_ip.as_ref().and_then(|mobile_ip| mobile_ip.home_agent_of(node));
-        let roamer = |node: usize| {
-            let stations = scenario.cells.iter().enumerate().filter_map(|(c, cell)| {
-                let station = cell.members.iter().position(|member| member.node == node)?;
-                Some((c as u32, station as u32))
-            });
-            let is_client = scenario.cells.iter().any(|cell| cell.client(node).is_some());
-            let anchor: Anchor = match home_agent(node) {
-                Some(agent) => Anchor::HomeAgent(agent as u32),
-                None if is_client => Anchor::AccessPoint,
-                None => Anchor::Itself,
-            };
-            Roamer {
-                anchor,
-                stations: stations.collect(),
-                access_point: None,
-                roles: Roles::default(),
-                kept: VecDeque::new(),
-                flows: Vec::new(),
-                attached: None,
-                cut_off: (anchor == Anchor::AccessPoint).then_some(Instant::ZERO),
-                counts: MobilitySummary::default(),
-            }
+        let mut anchors = vec![Anchor::Itself; scenario.nodes.len()];
+        for client in scenario.cells.iter().flat_map(Cell::clients) {
+            anchors[client.node] = Anchor::AccessPoint;
+        }
+        for host in scenario.mobile_ip.iter().flat_map(|mobile_ip| &mobile_ip.hosts) {
+            anchors[host.node] = Anchor::HomeAgent(host.home_agent as u32);
+        }
+        let roamer = |(anchor, stations): (Anchor, Vec<(u32, u32)>)| Roamer {
+            anchor,
+            stations,
+            access_point: None,
+            roles: Roles::default(),
+            kept: VecDeque::new(),
+            flows: Vec::new(),
+            attached: None,
+            cut_off: (anchor == Anchor::AccessPoint).then_some(Instant::ZERO),
+            counts: MobilitySummary::default(),
         };
-        self.roamers = (0..scenario.nodes.len()).map(roamer).collect();
+        self.roamers = anchors.into_iter().zip(scenario.stations()).map(roamer).collect();
         for end in (0..self.ends.len() as u32).step_by(2) {
             for side in [end, end + 1] {
                 let node = self.ends[side as usize].node;
@@ -114,13 +112,10 @@ impl World<'_> {
         }
         self.add_agents(streams);
     }
-    #[inline]
 
     /// A packet is at node `here`, on its way or new: it is delivered, tunnelled, kept, or sent on.
+    #[inline]
     pub(super) fn route(&mut self, here: u32, id: PacketId) {
-        if !self.roamers.is_empty() {
-            return self.route_among_roamers(here, id);
-        }
         let packet = self.packets.get(id);
         let (to, bytes) = (packet.to, packet.bytes);
         if to == here && self.roamers.is_empty() {
@@ -135,12 +130,12 @@ impl World<'_> {
     pub(super) fn send(&mut self, here: u32, to: u32, id: PacketId, bytes: u32) {
         if self.roamers.is_empty() {
             self.forward(here, to, id, bytes);
-    #[inline(never)]
         } else {
             self.route_among_roamers(here, id);
         }
     }
 
+    #[inline(never)]
     fn route_among_roamers(&mut self, here: u32, id: PacketId) {
         let mut tunnelled_by = None;
         let packet = self.packets.get_mut(id);
@@ -228,12 +223,12 @@ impl World<'_> {
             Some((*cell, *station, theirs[at].1))
         });
         match common {
-    #[cold]
             Some((cell, from, to)) => self.send_on_air(cell, from, StationId(to), id),
             None => self.drop_at_node(here, DropCause::NoAttachment, id),
         }
     }
 
+    #[cold]
     pub(super) fn drop_at_node(&mut self, node: u32, cause: DropCause, id: PacketId) {
         let bytes = self.packets.get(id).bytes;
         self.packets.remove(id);

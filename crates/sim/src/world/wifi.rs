@@ -57,18 +57,18 @@ pub(super) struct Station {
 /// Beacon bodies carry time, interval, capabilities, rates and a name; some seventy bytes.
 const BEACON_BYTES: u32 = 70;
 
-/// A way through the air, as routing sees it: from a station to another of the same cell.
+/// A station that speaks to everybody in its cell. Routing sees two directions: from the station into the medium of
+/// the cell, and out of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hop {
     pub(super) cell: u32,
-    pub(super) from: u32,
-    pub(super) to: u32,
+    pub(super) station: u32,
 }
 
 /// Frames that may be on air at once for each station: its own, and one whose tail still travels.
 const FRAMES_PER_STATION: u32 = 2;
 
-/// All hops of `scenario`, in the order in which routing numbers them after the link directions.
+/// All hops of `scenario`, in the order in which routing numbers their directions after those of the links.
 pub(super) fn hops(scenario: &Scenario) -> Vec<Hop> {
     let mut hops = Vec::new();
     for (cell, state) in scenario.cells.iter().enumerate() {
@@ -76,11 +76,8 @@ pub(super) fn hops(scenario: &Scenario) -> Vec<Hop> {
             // Who speaks to whom there changes: see `roaming`.
             continue;
         }
-        let members = state.members.len() as u32;
-        for from in 0..members {
-            let others = (0..members).filter(|to| *to != from);
-            hops.extend(others.map(|to| Hop { cell: cell as u32, from, to }));
-        }
+        let stations = 0..state.members.len() as u32;
+        hops.extend(stations.map(|station| Hop { cell: cell as u32, station }));
     }
     hops
 }
@@ -151,8 +148,8 @@ impl World<'_> {
             self.absences.push(OutageProcess::new(absence.schedule, stream));
             let station = absence.member as u32;
             let uses = |direction: u32| {
-                let hop = direction.checked_sub(self.links.len() as u32).map(|hop| self.hops[hop as usize]);
-                hop.is_some_and(|h| h.cell as usize == absence.cell && (h.from == station || h.to == station))
+                let hop = self.hop(direction);
+                hop.is_some_and(|hop| hop.cell as usize == absence.cell && hop.station == station)
             };
             let node = self.cells[absence.cell].stations[absence.member].node;
             let hit = self.flows_of(node as usize).map(<[u32]>::to_vec);
@@ -200,10 +197,20 @@ impl World<'_> {
         self.plan_next_absence(number);
     }
 
-    /// A packet goes through the air by `hop`.
-    pub(super) fn send_by_air(&mut self, hop: u32, id: PacketId) {
-        let Hop { cell, from, to } = self.hops[hop as usize];
-        self.send_on_air(cell, from, StationId(to), id);
+    /// The hop that a direction of routing belongs to, unless it is one of a link.
+    fn hop(&self, direction: u32) -> Option<Hop> {
+        let number = direction.checked_sub(self.links.len() as u32)?;
+        self.hops.get(number as usize / 2).copied()
+    }
+
+    /// A packet for node `to` leaves node `here` by a direction into a medium.
+    pub(super) fn send_by_air(&mut self, here: u32, direction: u32, to: u32, id: PacketId) {
+        let medium = self.direction_to[direction as usize];
+        let out = self.routes.next(medium, to).and_then(|out| self.hop(out));
+        match (self.hop(direction), out) {
+            (Some(hop), Some(out)) => self.send_on_air(hop.cell, hop.station, StationId(out.station), id),
+            _ => self.drop_at_node(here, DropCause::NoAttachment, id),
+        }
     }
 
     /// A station of a cell gets a packet for another one, or for all.

@@ -1,11 +1,14 @@
 //! Mobile IP: from the file to the configuration of every machine.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use segue_proto::mobile_ip::correspondent::WhileAsking;
 use segue_proto::mobile_ip::foreign_agent::{Unreachable, Warn};
 use segue_proto::mobile_ip::home_agent::RouteOptimisation;
 use segue_proto::mobile_ip::mobile_node::{AgentTimeout, Detection, Retransmission, Start};
 use segue_proto::mobile_ip::{
-    Delay, Lifetime, beacon, correspondent as cn, foreign_agent as fa, home_agent as ha, mobile_node as mn,
+    Address, Delay, Lifetime, beacon, correspondent as cn, foreign_agent as fa, home_agent as ha,
+    mobile_node as mn,
 };
 use segue_proto::time::Duration;
 
@@ -59,15 +62,16 @@ impl Resolver<'_> {
     }
 
     fn mobile_hosts(&self, form: &form::MobileIp, cells: &[Cell]) -> Result<Vec<MobileHost>, CheckError> {
+        let mut cells_of = vec![Vec::new(); self.nodes.len()];
+        for (c, cell) in cells.iter().enumerate() {
+            cell.members.iter().for_each(|member| cells_of[member.node].push(c));
+        }
         let mut hosts = Vec::new();
         for (name, host) in &self.file.hosts {
             let Some(agent) = &host.home_agent else { continue };
             let node = self.node(&format!("hosts.{name}"), name)?;
             let home_agent = self.node(&format!("hosts.{name}.home_agent"), agent)?;
-            let shares_a_cell = cells.iter().any(|cell| {
-                let has = |node: usize| cell.members.iter().any(|member| member.node == node);
-                has(node) && has(home_agent)
-            });
+            let shares_a_cell = cells_of[node].iter().any(|cell| cells_of[home_agent].contains(cell));
             let start = match host.start {
                 Some(form::Start::Home) => Start::AtHome,
                 Some(form::Start::Away) => Start::Away,
@@ -111,21 +115,17 @@ impl Resolver<'_> {
         flows: &[Flow],
         hosts: &[MobileHost],
     ) -> Vec<Correspondent> {
-        let is_mobile = |node: usize| hosts.iter().any(|host| host.node == node);
-        let speaks_to_one = |node: usize| {
-            flows.iter().any(|f| (f.from == node && is_mobile(f.to)) || (f.to == node && is_mobile(f.from)))
-        };
+        let mobile: BTreeSet<usize> = hosts.iter().map(|host| host.node).collect();
+        let directions = flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]);
+        let speaking = directions.filter(|(_, peer)| mobile.contains(peer)).map(|(node, _)| node);
+        let speaking: BTreeSet<usize> = speaking.collect();
         let while_asking = match form.while_asking {
             Some(form::WhileAsking::ViaHomeAgent) => WhileAsking::ViaHomeAgent,
             _ => WhileAsking::KeepUsing,
         };
         let is_host = |node: &usize| matches!(self.nodes[*node].kind, NodeKind::Host { .. });
         let config = cn::Config { while_asking, ..cn::Config::default() };
-        (0..self.nodes.len())
-            .filter(is_host)
-            .filter(|node| speaks_to_one(*node))
-            .map(|node| Correspondent { node, config })
-            .collect()
+        speaking.into_iter().filter(is_host).map(|node| Correspondent { node, config }).collect()
     }
 }
 
@@ -206,19 +206,20 @@ fn home_agents(form: &form::MobileIp, beacon: beacon::Config, hosts: &[MobileHos
         }
         form::DelayModel::Exponential => Delay::Exponential { mean },
     };
-    let mut nodes: Vec<usize> = hosts.iter().map(|host| host.home_agent).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
-    let agent = |node: usize| HomeAgent {
+    let mut served: BTreeMap<usize, Vec<Address>> = BTreeMap::new();
+    for host in hosts {
+        served.entry(host.home_agent).or_default().push(address_of(host.node));
+    }
+    let agent = |(node, hosts): (usize, Vec<Address>)| HomeAgent {
         node,
         config: ha::Config {
             address: address_of(node),
-            hosts: hosts.iter().filter(|h| h.home_agent == node).map(|h| address_of(h.node)).collect(),
+            hosts,
             max_lifetime: beacon.registration_lifetime,
             registration_delay,
             beacon: Some(beacon),
             route_optimisation: form.route_optimisation.then(RouteOptimisation::default),
         },
     };
-    nodes.into_iter().map(agent).collect()
+    served.into_iter().map(agent).collect()
 }
