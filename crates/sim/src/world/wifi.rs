@@ -68,6 +68,11 @@ pub(super) struct Hop {
 /// Frames that may be on air at once for each station: its own, and one whose tail still travels.
 const FRAMES_PER_STATION: u32 = 2;
 
+/// A place that no radio reaches, for each station another one.
+fn far_away(station: usize) -> Position {
+    Position { x: 1e9 * (1.0 + station as f64), y: 1e9 }
+}
+
 /// All hops of `scenario`, in the order in which routing numbers their directions after those of the links.
 pub(super) fn hops(scenario: &Scenario) -> Vec<Hop> {
     let mut hops = Vec::new();
@@ -95,8 +100,10 @@ impl World<'_> {
         let (mut first_station, mut first_frame) = (first, first + stations as u32);
         for cell in &self.scenario.cells {
             let mut medium = Medium::new(cell.medium.clone(), streams.within(&format!("cell {}", cell.name)));
-            let mut state_of = |member: &crate::scenario::Member| {
-                let number = medium.add_station(member.position);
+            let mut state_of = |(number, member): (usize, &crate::scenario::Member)| {
+                // Who moves is put into its place when it sets off.
+                let moves = self.scenario.nodes[member.node].mobility.is_some();
+                let number = medium.add_station(if moves { far_away(number) } else { member.position });
                 let name = format!("cell {}/{}/backoff", cell.name, self.scenario.nodes[member.node].name);
                 let config = wifi::Config { station: StationId(number), ..cell.station.clone() };
                 Station {
@@ -110,7 +117,7 @@ impl World<'_> {
                     judges_frames: matches!(self.nodes[member.node].link_news, LinkNews::Radio(_)),
                 }
             };
-            let mut stations: Vec<Station> = cell.members.iter().map(&mut state_of).collect();
+            let mut stations: Vec<Station> = cell.members.iter().enumerate().map(&mut state_of).collect();
             let count = stations.len() as u32;
             if let Some((access_points, policy)) =
                 cell.infrastructure.and_then(|i| Some((i.access_points, i.association?)))
@@ -171,9 +178,7 @@ impl World<'_> {
         let cell = &mut self.cells[absence.cell];
         let station = &mut cell.stations[absence.member];
         station.absences += 1;
-        // Further away than any radio reaches, and each absent station alone.
-        let away = Position { x: 1e9 * (1.0 + absence.member as f64), y: 1e9 };
-        cell.medium.set_position(absence.member as u32, away);
+        cell.medium.set_position(absence.member as u32, far_away(absence.member));
         let node = station.node;
         self.observe(Place::Station { cell: absence.cell, station: absence.member }, Event::OutageBegan);
         self.tell_node(node, Layer::Link, false);
