@@ -391,6 +391,5 @@ fn mobile_host(scenario: &Scenario, flow: usize) -> Option<usize> {
 
 /// Whether a host changes its access point or agent.
 fn roams(scenario: &Scenario, node: usize) -> bool {
-    let has_home = scenario.mobile_ip.as_ref().is_some_and(|m| m.home_agent_of(node).is_some());
-    has_home || scenario.cells.iter().any(|cell| cell.client(node).is_some())
+    scenario.cells.iter().any(|cell| cell.clients().iter().any(|client| client.node == node))
 }

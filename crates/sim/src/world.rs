@@ -470,7 +470,8 @@ pub(crate) fn way_of(scenario: &Scenario, flow: usize) -> Way {
     let routes = Routes::new(&exits, &forwards(scenario));
     let hops = wifi::hops(scenario);
     let flow = &scenario.flows[flow];
-    let [from, to] = [flow.from, flow.to].map(|node| wired_anchor(scenario, node) as u32);
+    let anchors = wired_anchors(scenario);
+    let [from, to] = [flow.from, flow.to].map(|node| anchors[node]);
     let mut way = Way::default();
     for (mut at, to) in [(from, to), (to, from)] {
         while at != to {
@@ -479,9 +480,10 @@ pub(crate) fn way_of(scenario: &Scenario, flow: usize) -> Way {
                 break;
             };
             match (direction as usize).checked_sub(2 * scenario.links.len()) {
+                // A station has two directions: into the medium, and out of it.
                 Some(hop) => {
-                    let cell = hops[hop].cell as usize;
-                    way.stations.extend([hops[hop].from, hops[hop].to].map(|s| (cell, s as usize)));
+                    let Hop { cell, station } = hops[hop / 2];
+                    way.stations.push((cell as usize, station as usize));
                 }
                 None => way.links.push(direction as usize / 2),
             }

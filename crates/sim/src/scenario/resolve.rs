@@ -138,7 +138,7 @@ impl<'a> Resolver<'a> {
                 return Err(CheckError::new(format!("hosts.{name}.link_quality.margin_db"), message));
             }
             let node = self.index[name.as_str()];
-            let cell = cells.iter().find(|cell| cell.client(node).is_some());
+            let cell = cells.iter().find(|cell| cell.clients().iter().any(|client| client.node == node));
             if let (Some(cell), NodeKind::Host { link_news: LinkNews::Radio(thresholds), .. }) =
                 (cell, &mut self.nodes[node].kind)
             {
