@@ -351,7 +351,10 @@ impl<'a> World<'a> {
 
     fn keep(&mut self, appointment: Appointment) {
         match appointment {
-            Appointment::PowerOn => self.join_strongest(),
+            Appointment::PowerOn => {
+                self.join_strongest();
+                self.note_first_cuts();
+            }
             Appointment::Open { flow } => {
                 self.ends[2 * flow as usize].opened = true;
                 self.after(2 * flow);

@@ -217,6 +217,21 @@ fn an_agent_that_buffers_loses_nothing_of_a_short_absence() {
 }
 
 #[test]
+fn an_agent_that_buffers_finds_a_host_again_that_only_receives() {
+    let base = [
+        ("flows", "[]"),
+        ("datagrams", "[{ from = \"server\", to = \"laptop\", rate = \"400 kb/s\", start = \"2 s\" }]"),
+        ("hosts.laptop.mobility.velocity", "[0.001, 0]"),
+        ("absences", "[{ node = \"laptop\", start = \"10 s\", duration = \"500 ms\" }]"),
+    ];
+    let lost = |results: &Results| results.datagrams[0].sent - results.datagrams[0].received;
+    let (without, _) = mobile(&base);
+    let (with, _) = mobile(&[&base[..], &[("mobile_ip.buffer", "100")]].concat());
+    assert!(lost(&without) >= 20, "{}", lost(&without));
+    assert!(lost(&with) < 12, "{}", lost(&with));
+}
+
+#[test]
 fn link_only_ilc_tcp_resumes_too_early_where_registration_takes_long() {
     // The cells do not overlap and registration takes 3 s after the link is back.
     let base = [

@@ -17,7 +17,7 @@
 //! | packet for a host that is | goes |
 //! |---|---|
 //! | VISITOR or pending, link up | to the host |
-//! | VISITOR or pending, link down | buffer or drop (choice) |
+//! | VISITOR or pending, link down | buffer or drop (choice); now and then one to the host, to see whether it is back |
 //! | FORWARDED | into a tunnel to the new agent; home: by routing |
 //! | GONE, or unknown but tunnelled here | buffer or drop (choice), unknown: drop |
 //! | unknown and not tunnelled | by routing |
@@ -59,6 +59,9 @@ pub enum Unreachable {
         packets: u32,
         /// Longest time that the oldest one waits.
         patience: Duration,
+        /// How often a packet is sent to a host out of reach, to see whether it is back; `None` if the link layer says
+        /// so by itself. A host that only receives would otherwise never be found again.
+        probe: Option<Duration>,
     },
 }
 
@@ -184,6 +187,8 @@ struct Host {
     /// Of its last request or of the binding update that ended its visit.
     identification: u64,
     link_up: bool,
+    /// When the next packet is sent although the link is down, to see whether the host is back.
+    probe_at: Instant,
     /// Packets that the driver keeps for it.
     buffered: u32,
     release_at: Instant,
@@ -292,8 +297,15 @@ impl ForeignAgent {
     }
 
     /// The link layer says whether it can reach `host`. Without such reports a visitor is taken to be in reach.
-    pub fn handle_link(&mut self, host: Address, up: bool, _now: Instant) {
+    pub fn handle_link(&mut self, host: Address, up: bool, now: Instant) {
+        let probe = match self.config.unreachable {
+            Unreachable::Buffer { probe, .. } => probe,
+            Unreachable::Drop => None,
+        };
         if let Some(entry) = self.hosts.get_mut(&host) {
+            if entry.link_up && !up {
+                entry.probe_at = probe.map_or(Instant::MAX, |interval| now + interval);
+            }
             entry.link_up = up;
             if up && entry.is_here() {
                 self.release(host, Decision::Deliver);
@@ -403,6 +415,7 @@ impl ForeignAgent {
             pending: None,
             identification: 0,
             link_up: true,
+            probe_at: Instant::ZERO,
             buffered: 0,
             release_at: Instant::MAX,
             deadline: Instant::MAX,
@@ -477,10 +490,14 @@ impl ForeignAgent {
 
     /// Buffers or drops a packet for a known host that cannot be reached.
     fn keep(&mut self, address: Address, now: Instant) -> Decision {
-        let Unreachable::Buffer { packets, patience } = self.config.unreachable else {
+        let Unreachable::Buffer { packets, patience, probe } = self.config.unreachable else {
             return Decision::Drop(DropReason::NotHere);
         };
         let Some(host) = self.hosts.get_mut(&address) else { return Decision::Drop(DropReason::NotHere) };
+        if let Some(interval) = probe.filter(|_| host.is_here() && host.probe_at <= now) {
+            host.probe_at = now + interval;
+            return Decision::Deliver;
+        }
         if host.buffered >= packets {
             return Decision::Drop(DropReason::BufferFull);
         }

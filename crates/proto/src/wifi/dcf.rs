@@ -30,7 +30,7 @@
 //!   0.2, a saturated TCP flow is 16 % slower with ns-2's.
 //! * Sequence numbers are counted per destination, not per station.
 //! * A reservation by an RTS that is followed by nothing is kept (the standard allows a station to drop it).
-//! * Frames addressed to all need no beacon interval: a beacon waits in the queue like data.
+//! * Frames addressed to all need no beacon interval: a beacon is the next frame, with the backoff of any other.
 //!
 //! ## Not modelled
 //! EDCA (one queue, one access category), fragments, power save, block acknowledgement. Who studies voice beside
@@ -177,7 +177,11 @@ impl Dcf {
             self.stats.refused += 1;
             return Err(QueueFull);
         }
-        self.queue.push_back(queued);
+        match queued.payload {
+            Payload::Packet(_) => self.queue.push_back(queued),
+            // A beacon does not wait behind data.
+            Payload::Beacon { .. } => self.queue.push_front(queued),
+        }
         if self.in_service.is_none() {
             self.serve_next();
             // Whoever finds the medium busy must count; a counter that is still running will do.

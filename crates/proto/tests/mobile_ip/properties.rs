@@ -45,7 +45,7 @@ fn setup() -> impl Strategy<Value = Setup> {
     ];
     let unreachable = prop_oneof![
         Just(Unreachable::Drop),
-        Just(Unreachable::Buffer { packets: 20, patience: Duration::from_secs(3) }),
+        Just(Unreachable::Buffer { packets: 20, patience: Duration::from_secs(3), probe: None }),
     ];
     let warn = prop_oneof![Just(Warn::Nobody), Just(Warn::Correspondent), Just(Warn::HomeAgent)];
     (base, delay, unreachable, warn, any::<[bool; 5]>()).prop_map(

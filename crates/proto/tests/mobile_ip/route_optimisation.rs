@@ -90,7 +90,7 @@ fn without_forwarding_packets_at_the_old_agent_are_dropped_until_the_update() {
 
 #[test]
 fn a_buffering_agent_loses_nothing_once_it_knows_that_the_link_is_down() {
-    let unreachable = Unreachable::Buffer { packets: 1_000, patience: Duration::from_secs(20) };
+    let unreachable = Unreachable::Buffer { packets: 1_000, patience: Duration::from_secs(20), probe: None };
     let mut net = walk(&Setup { unreachable, ..Setup::rfc5944().route_optimised() });
     net.run_until(at(9_995));
     let now = net.now;
@@ -106,7 +106,7 @@ fn a_buffering_agent_loses_nothing_once_it_knows_that_the_link_is_down() {
 
 #[test]
 fn a_buffer_has_an_end_in_size_and_in_time() {
-    let unreachable = Unreachable::Buffer { packets: 10, patience: Duration::from_secs(2) };
+    let unreachable = Unreachable::Buffer { packets: 10, patience: Duration::from_secs(2), probe: None };
     let mut net = Network::new(&Setup { unreachable, ..Setup::ns2() });
     net.move_at(at(2_000), HOST, &[FA1]);
     net.run_until(at(5_000));

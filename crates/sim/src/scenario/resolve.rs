@@ -61,7 +61,12 @@ impl<'a> Resolver<'a> {
             .map(|(i, o)| self.outage(i, o, &links))
             .collect::<Result<Vec<_>, _>>()?;
         self.apply_margins(&cells)?;
-        let mobile_ip = self.mobile_ip(&cells, &flows)?;
+        let pairs: Vec<[usize; 2]> = flows
+            .iter()
+            .map(|flow| [flow.from, flow.to])
+            .chain(datagrams.iter().map(|source| [source.from, source.to]))
+            .collect();
+        let mobile_ip = self.mobile_ip(&cells, &pairs)?;
         Ok(Scenario {
             title: file.title.clone(),
             duration: file.duration.0,

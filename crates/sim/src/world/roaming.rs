@@ -313,6 +313,7 @@ impl World<'_> {
                 roamer.cut_off = Some(now);
                 self.observe(Place::Node(host as usize), Event::OutageBegan);
             }
+            (Some(_), false) if now == Instant::ZERO => roamer.cut_off = None,
             (Some(since), false) => {
                 roamer.cut_off = None;
                 let lasted = now.since(since);
@@ -326,6 +327,15 @@ impl World<'_> {
             _ => return false,
         }
         true
+    }
+
+    /// Reports who begins cut off. Whoever found an access point in the first instant never was.
+    pub(super) fn note_first_cuts(&mut self) {
+        for host in 0..self.roamers.len() {
+            if self.roamers[host].cut_off.is_some() {
+                self.observe(Place::Node(host), Event::OutageBegan);
+            }
+        }
     }
 
     /// The sending ends of the flows of a roaming host.

@@ -420,19 +420,29 @@ impl World<'_> {
             }
             // Its hearers have still to get it.
             wifi::Event::Delivered { to: StationId::BROADCAST, .. } => {}
-            wifi::Event::Delivered { packet, .. } => self.packets.remove(PacketId(packet.handle)),
+            wifi::Event::Delivered { packet, to, .. } => {
+                self.packets.remove(PacketId(packet.handle));
+                self.note_reach_of(cell, node, to, true);
+            }
             wifi::Event::Dropped { packet, to, .. } => {
                 self.packets.remove(PacketId(packet.handle));
                 self.observe_station_drop(cell as u32, number, DropCause::RetryLimit, packet.bytes);
                 self.send_news(node, event.link_loss(), Source::Mac);
-                if let Some(station) = self.cells[cell].stations.get(to.0 as usize) {
-                    let host = station.node;
-                    self.note_reach(node, host, false);
-                }
+                self.note_reach_of(cell, node, to, false);
             }
             wifi::Event::BeaconHeard { from, power_w } => {
                 self.hear_beacon_of(cell, number, from, dbm(power_w));
             }
+        }
+    }
+
+    /// The MAC of `node` has learned whether it reaches the station `to`.
+    fn note_reach_of(&mut self, cell: usize, node: u32, to: StationId, up: bool) {
+        if !self.roamers.is_empty()
+            && let Some(station) = self.cells[cell].stations.get(to.0 as usize)
+        {
+            let host = station.node;
+            self.note_reach(node, host, up);
         }
     }
 

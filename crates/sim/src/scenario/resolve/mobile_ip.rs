@@ -18,14 +18,25 @@ use super::super::mobile_ip::{
     AdvertisementPhase, Correspondent, ForeignAgent, HomeAgent, MobileHost, MobileIp, address_of,
 };
 use super::super::quantity::Quantity;
-use super::super::{Cell, Flow, NodeKind};
+use super::super::{Cell, NodeKind};
 use super::{CheckError, Resolver};
+
+/// How often an agent that keeps packets tries the host: its MAC tells of failures, and of success only what was sent.
+const PROBE: Duration = Duration::from_millis(100);
+
+/// How long a previous agent forwards, with route optimisation.
+const SMOOTH_HANDOFF: Duration = Duration::from_secs(30);
 
 /// What ns-2's routing protocol adds to a registration with its period at 1 s, as a constant.
 const NS2_REGISTRATION_DELAY: Duration = Duration::from_millis(900);
 
 impl Resolver<'_> {
-    pub(super) fn mobile_ip(&self, cells: &[Cell], flows: &[Flow]) -> Result<Option<MobileIp>, CheckError> {
+    /// `pairs` are the ends of all flows and sources of datagrams.
+    pub(super) fn mobile_ip(
+        &self,
+        cells: &[Cell],
+        pairs: &[[usize; 2]],
+    ) -> Result<Option<MobileIp>, CheckError> {
         for (name, host) in &self.file.hosts {
             let message = "found without a home agent; allowed: with home_agent = \"…\"";
             require(
@@ -49,12 +60,25 @@ impl Resolver<'_> {
             let message = "found with another model; allowed: with registration_delay_model = \"periodic\"";
             return Err(CheckError::new("mobile_ip.registration_delay_phase", message));
         }
+        let idle = [
+            (
+                "while_asking",
+                form.while_asking.is_some() && !form.route_optimisation,
+                "route_optimisation = true",
+            ),
+            ("warn", form.warn.is_some() && !form.route_optimisation, "route_optimisation = true"),
+            ("buffer_patience", form.buffer_patience.is_some() && form.buffer.unwrap_or(0) == 0, "buffer"),
+        ];
+        if let Some((name, _, needs)) = idle.iter().find(|(_, is_idle, _)| *is_idle) {
+            let message = format!("found without {needs}, and does nothing; allowed: with it");
+            return Err(CheckError::new(format!("mobile_ip.{name}"), message));
+        }
         let hosts = self.mobile_hosts(form, cells)?;
         let beacon = beacon_config(form)?;
         let foreign_agents = self.foreign_agents(form, beacon)?;
         let home_agents = home_agents(form, beacon, &hosts);
         let correspondents =
-            if form.route_optimisation { self.correspondents(form, flows, &hosts) } else { Vec::new() };
+            if form.route_optimisation { self.correspondents(form, pairs, &hosts) } else { Vec::new() };
         let phase = form
             .advertisement_phase
             .map_or(AdvertisementPhase::Random, |phase| AdvertisementPhase::At(phase.0));
@@ -92,7 +116,7 @@ impl Resolver<'_> {
             None | Some(0) => Unreachable::Drop,
             Some(packets) => {
                 let patience = form.buffer_patience.map_or(Duration::from_secs(3), |patience| patience.0);
-                Unreachable::Buffer { packets, patience }
+                Unreachable::Buffer { packets, patience, probe: Some(PROBE) }
             }
         };
         let warn = match form.warn {
@@ -112,11 +136,11 @@ impl Resolver<'_> {
     fn correspondents(
         &self,
         form: &form::MobileIp,
-        flows: &[Flow],
+        pairs: &[[usize; 2]],
         hosts: &[MobileHost],
     ) -> Vec<Correspondent> {
         let mobile: BTreeSet<usize> = hosts.iter().map(|host| host.node).collect();
-        let directions = flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]);
+        let directions = pairs.iter().flat_map(|[from, to]| [(*from, *to), (*to, *from)]);
         let speaking = directions.filter(|(_, peer)| mobile.contains(peer)).map(|(node, _)| node);
         let speaking: BTreeSet<usize> = speaking.collect();
         let while_asking = match form.while_asking {
@@ -152,10 +176,18 @@ fn beacon_config(form: &form::MobileIp) -> Result<beacon::Config, CheckError> {
     let registration = whole_seconds("registration_lifetime", form.registration_lifetime)?;
     Ok(beacon::Config {
         period: form.advertisement_interval.map_or(named.period, |interval| interval.0),
-        lifetime_secs: lifetime.map_or(named.lifetime_secs, |lifetime| lifetime.0),
+        lifetime_secs: lifetime.map_or_else(|| as_long_as_named(form, named), |lifetime| lifetime.0),
         registration_lifetime: registration.unwrap_or(named.registration_lifetime),
         ..named
     })
+}
+
+/// As many periods as in the named set, in whole seconds.
+fn as_long_as_named(form: &form::MobileIp, named: beacon::Config) -> u16 {
+    let Some(Quantity(interval)) = form.advertisement_interval else { return named.lifetime_secs };
+    let periods = Duration::from_secs(u64::from(named.lifetime_secs)).as_nanos() / named.period.as_nanos();
+    let secs = interval.saturating_mul(periods).as_nanos().div_ceil(1_000_000_000);
+    u16::try_from(secs).unwrap_or(u16::MAX - 1)
 }
 
 fn host_config(form: &form::MobileIp, node: usize, home_agent: usize) -> Result<mn::Config, CheckError> {
@@ -164,7 +196,12 @@ fn host_config(form: &form::MobileIp, node: usize, home_agent: usize) -> Result<
         form::Profile::Ns2 => mn::Config::ns2(host, agent),
         form::Profile::Rfc5944 => mn::Config::rfc5944(host, agent),
     };
-    let smooth = form.smooth_handoff.and_then(|off| off.0).map(Quantity);
+    let smooth = match form.smooth_handoff {
+        Some(off) => off.0.map(Quantity),
+        // Correspondents would go on sending to an agent that believes in its visitor.
+        None if form.route_optimisation => Some(Quantity(SMOOTH_HANDOFF)),
+        None => None,
+    };
     Ok(mn::Config {
         detection: match form.detection {
             None => named.detection,
