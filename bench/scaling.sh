@@ -1,5 +1,6 @@
 #!/bin/sh
-# How the cost of a simulated 802.11 frame grows with the number of stations in one cell, and with the number of cells.
+# How the cost of a simulated 802.11 frame grows with the number of stations in one cell, with the number of cells, and with
+# the size of a city.
 # Usage: bench/scaling.sh [RUNS]   (default 3; SEGUE may name the binary)
 #
 # Every cell has one receiver; all others always have a packet of 1000 bytes for it, without RTS. Costs are medians of
@@ -63,3 +64,19 @@ measure() {
 }
 measure 1x2x1000 1x10x400 1x50x100 1x200x50
 measure 1x10x400 10x10x40 100x10x4
+
+# The city of bench/city.sh, ten hosts to each access point: everything at once.
+echo
+echo "access_points,hosts,events,seconds,ns_per_event,ratio_to_first"
+for shape in 10x100 30x300 100x1000 300x3000; do
+    bench/city.sh "${shape%x*}" "${shape#*x}" > "$work/city.toml"
+    start=$(date +%s%N)
+    "$segue" run "$work/city.toml" --quiet > "$work/city.out"
+    end=$(date +%s%N)
+    events=$(sed -n 's/.* \([0-9]*\) events$/\1/p' "$work/city.out")
+    echo "${shape%x*} ${shape#*x} $events $((end - start))"
+done | awk '{
+    event = $4 / $3
+    if (NR == 1) first = event
+    printf "%d,%d,%d,%.2f,%.1f,%.2f\n", $1, $2, $3, $4 / 1e9, event, event / first
+}'

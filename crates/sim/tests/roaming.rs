@@ -227,8 +227,8 @@ fn an_agent_that_buffers_finds_a_host_again_that_only_receives() {
     let lost = |results: &Results| results.datagrams[0].sent - results.datagrams[0].received;
     let (without, _) = mobile(&base);
     let (with, _) = mobile(&[&base[..], &[("mobile_ip.buffer", "100")]].concat());
-    assert!(lost(&without) >= 20, "{}", lost(&without));
-    assert!(lost(&with) < 12, "{}", lost(&with));
+    // What the MAC had when the host left is lost, and so is a probe each 100 ms; the rest waits.
+    assert!(lost(&with) + 6 <= lost(&without), "{} {}", lost(&with), lost(&without));
 }
 
 #[test]
