@@ -13,9 +13,10 @@ pub mod none;
 use std::fmt;
 
 use crate::params::{Param, Params};
-use crate::signal::Signal;
+use crate::signal::{Signal, SignalKind};
 use crate::tcp::{Command, ConnectionId, Hooks};
 use crate::time::{Duration, Instant};
+use crate::wifi::{Limits, RateControl};
 
 /// All schemes.
 pub const ALL: &[&Spec] = &[&none::SPEC, &ilc_tcp::SPEC];
@@ -50,6 +51,30 @@ pub enum Action {
         /// What.
         command: Command,
     },
+    /// An order to the MAC of each of this host's radios.
+    Mac(MacCommand),
+}
+
+/// What a scheme may order a MAC to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MacCommand {
+    /// Give frames up after so many attempts.
+    SetRetryLimits(Limits),
+    /// Choose the rate of data frames in this way, and forget what was learned.
+    SetRateControl(RateControl),
+    /// Precede data frames longer than this by RTS and CTS, in bytes.
+    SetRtsThreshold(u32),
+}
+
+impl MacCommand {
+    /// The name in traces.
+    pub fn name(&self) -> &'static str {
+        match self {
+            MacCommand::SetRetryLimits(_) => "set-retry-limits",
+            MacCommand::SetRateControl(_) => "set-rate-control",
+            MacCommand::SetRtsThreshold(_) => "set-rts-threshold",
+        }
+    }
 }
 
 /// A policy for one host.
@@ -69,6 +94,11 @@ pub trait Scheme: Hooks + fmt::Debug + Send {
 
     /// The next order, if any.
     fn poll_action(&mut self) -> Option<Action>;
+
+    /// Whether it has a use for signals of this kind. Those that come with every frame are not sent unless asked for.
+    fn hears(&self, kind: &SignalKind) -> bool {
+        !matches!(kind, SignalKind::FrameSent { .. } | SignalKind::ReceivedPower(_))
+    }
 
     /// How long news takes to reach the scheme; the driver delivers signals so much later.
     fn notify_delay(&self) -> Duration {

@@ -210,9 +210,9 @@ impl Pair {
 
     /// Carries out what the scheme orders, and puts on the wire all that may leave.
     fn pump(&mut self) {
-        while let Some(Action::Tcp { connection, command }) =
-            self.scheme.as_mut().and_then(|scheme| scheme.poll_action())
-        {
+        while let Some(action) = self.scheme.as_mut().and_then(|scheme| scheme.poll_action()) {
+            // The pair has no radio: an order to one has no effect.
+            let Action::Tcp { connection, command } = action else { continue };
             assert_eq!(connection, self.client.id());
             self.client.execute(command, self.now);
         }

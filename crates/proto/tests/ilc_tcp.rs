@@ -752,7 +752,8 @@ impl Host {
 
     fn carry_out(&mut self) -> Vec<u32> {
         let mut restored = Vec::new();
-        while let Some(Action::Tcp { connection, command }) = self.scheme.poll_action() {
+        while let Some(action) = self.scheme.poll_action() {
+            let Action::Tcp { connection, command } = action else { panic!("{action:?}") };
             self.connections[connection.0 as usize - 1].execute(command, self.now);
             if matches!(command, Command::Restore { .. }) {
                 restored.push(connection.0);

@@ -23,6 +23,7 @@ use segue_proto::ip_state::IpState;
 use segue_proto::link_state::{LinkStateDetector, Thresholds};
 use segue_proto::rng::Streams;
 use segue_proto::schemes::{Scheme, none};
+use segue_proto::signal::SignalKind;
 use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::{DropCause, Event};
 
@@ -57,6 +58,13 @@ struct NodeState {
     links_down: u32,
     /// Outages of its registration under way.
     ip_down: u32,
+}
+
+impl NodeState {
+    /// Whether its scheme hears the power of each frame.
+    fn hears_powers(&self) -> bool {
+        self.scheme.as_ref().is_some_and(|scheme| scheme.hears(&SignalKind::ReceivedPower(0.0)))
+    }
 }
 
 /// A run in progress.

@@ -194,9 +194,16 @@ impl World<'_> {
 
     /// Carries out what the scheme on `node` orders, and sets its timer.
     pub(super) fn carry_out_actions(&mut self, node: u32) {
-        while let Some(Action::Tcp { connection, command }) =
+        while let Some(action) =
             self.nodes[node as usize].scheme.as_mut().and_then(|scheme| scheme.poll_action())
         {
+            let (connection, command) = match action {
+                Action::Tcp { connection, command } => (connection, command),
+                Action::Mac(command) => {
+                    self.command_macs(node, command);
+                    continue;
+                }
+            };
             let end = connection.0;
             self.ends[end as usize].connection.execute(command, self.now);
             self.transmit(end);

@@ -146,6 +146,9 @@ impl World<'_> {
     pub(super) fn send_news(&mut self, node: u32, kind: Option<SignalKind>, source: Source) {
         let Some(kind) = kind else { return };
         let Some(scheme) = &self.nodes[node as usize].scheme else { return };
+        if !scheme.hears(&kind) {
+            return;
+        }
         let delays = self.scenario.signal_delays;
         let of_layer = match source {
             Source::Link => delays.link,

@@ -4,7 +4,8 @@
 //! and served when the present event has been dealt with, so that no station is entered while it speaks.
 
 use segue_proto::rng::Streams;
-use segue_proto::signal::Source;
+use segue_proto::schemes::MacCommand;
+use segue_proto::signal::{SignalKind, Source};
 use segue_proto::time::Instant;
 use segue_proto::trace::{DropCause, Event};
 use segue_proto::wifi::association::Association;
@@ -52,6 +53,8 @@ pub(super) struct Station {
     lost_at: Instant,
     /// Its host judges its link by frames.
     judges_frames: bool,
+    /// Its host's scheme hears the power of each frame.
+    hears_powers: bool,
 }
 
 /// Beacon bodies carry time, interval, capabilities, rates and a name; some seventy bytes.
@@ -114,6 +117,7 @@ impl World<'_> {
                     pending: Instant::MAX,
                     association: None,
                     lost_at: Instant::MAX,
+                    hears_powers: self.nodes[member.node].hears_powers(),
                     judges_frames: matches!(self.nodes[member.node].link_news, LinkNews::Radio(_)),
                 }
             };
@@ -372,9 +376,13 @@ impl World<'_> {
                 What::Idle => dcf.handle_channel(false, self.now),
                 What::Decoded { frame, power_w } => {
                     dcf.handle_frame(&frame, power_w, self.now);
+                    let (node, hears_powers) = (station.node, station.hears_powers);
                     if station.judges_frames {
-                        let node = station.node;
                         self.hear_frame(node, cell as u32, frame.from, power_w);
+                    }
+                    if hears_powers {
+                        let power = SignalKind::ReceivedPower(dbm(power_w));
+                        self.send_news(node, Some(power), Source::Link);
                     }
                 }
                 What::Corrupted => dcf.handle_corrupted(self.now),
@@ -422,11 +430,13 @@ impl World<'_> {
             wifi::Event::Delivered { to: StationId::BROADCAST, .. } => {}
             wifi::Event::Delivered { packet, to, .. } => {
                 self.packets.remove(PacketId(packet.handle));
+                self.send_news(node, event.frame_sent(), Source::Mac);
                 self.note_reach_of(cell, node, to, true);
             }
             wifi::Event::Dropped { packet, to, .. } => {
                 self.packets.remove(PacketId(packet.handle));
                 self.observe_station_drop(cell as u32, number, DropCause::RetryLimit, packet.bytes);
+                self.send_news(node, event.frame_sent(), Source::Mac);
                 self.send_news(node, event.link_loss(), Source::Mac);
                 self.note_reach_of(cell, node, to, false);
             }
@@ -434,6 +444,19 @@ impl World<'_> {
                 self.hear_beacon_of(cell, number, from, dbm(power_w));
             }
         }
+    }
+
+    /// A scheme's order to the MAC of each station of its host.
+    pub(super) fn command_macs(&mut self, node: u32, command: MacCommand) {
+        let stations = self.cells.iter_mut().flat_map(|cell| &mut cell.stations);
+        for station in stations.filter(|station| station.node == node) {
+            match command {
+                MacCommand::SetRetryLimits(limits) => station.dcf.set_retry_limits(limits),
+                MacCommand::SetRateControl(control) => station.dcf.set_rate_control(control),
+                MacCommand::SetRtsThreshold(bytes) => station.dcf.set_rts_threshold(bytes),
+            }
+        }
+        self.observe(Place::Node(node as usize), Event::CommandExecuted { command: command.name() });
     }
 
     /// The MAC of `node` has learned whether it reaches the station `to`.

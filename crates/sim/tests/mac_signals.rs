@@ -1,0 +1,129 @@
+//! What a scheme hears of single frames, and what it may order a MAC to do.
+
+use std::collections::BTreeMap;
+
+use segue_proto::params::Params;
+use segue_proto::schemes::{Action, MacCommand, Scheme, Spec};
+use segue_proto::signal::{Signal, SignalKind};
+use segue_proto::tcp::Hooks;
+use segue_proto::time::Instant;
+use segue_proto::trace::Event;
+use segue_proto::wifi::Limits;
+use segue_sim::results::{Observer, Place, Results};
+use segue_sim::scenario::SchemeChoice;
+use segue_sim::{Scenario, run_observed};
+
+/// Hears everything, and orders a single attempt for each frame after the first that was given up.
+static LISTENER: Spec = Spec {
+    name: "listener",
+    summary: "hears everything",
+    params: &[],
+    build: |_| Box::new(Listener::default()),
+};
+
+#[derive(Debug, Default)]
+struct Listener {
+    orders: Vec<Action>,
+    has_ordered: bool,
+}
+
+impl Hooks for Listener {}
+
+impl Scheme for Listener {
+    fn handle_signal(&mut self, signal: &Signal, _now: Instant) {
+        if matches!(signal.kind, SignalKind::FrameSent { delivered: false, .. }) && !self.has_ordered {
+            self.has_ordered = true;
+            let limits = Limits { short: 1, long: 1 };
+            self.orders.push(Action::Mac(MacCommand::SetRetryLimits(limits)));
+        }
+    }
+
+    fn poll_action(&mut self) -> Option<Action> {
+        self.orders.pop()
+    }
+
+    fn hears(&self, _kind: &SignalKind) -> bool {
+        true
+    }
+}
+
+const TEXT: &str = r#"
+duration = "20 s"
+[hosts.mobile]
+mobile = true
+[hosts.peer]
+[[cells]]
+members = ["mobile", "peer"]
+rate = "2 Mb/s"
+[[flows]]
+from = "mobile"
+to = "peer"
+[[absences]]
+node = "peer"
+start = "5 s"
+duration = "10 s"
+"#;
+
+#[test]
+fn the_fate_of_every_frame_is_heard_with_its_tries() {
+    let (results, heard) = run(&LISTENER);
+    let station = results.stations[0][0];
+    let of = |delivered: bool| heard.fates.iter().filter(|fate| fate.0 == delivered).count() as u64;
+    // What the end of the run cuts off is not heard of any more.
+    assert!(station.delivered.abs_diff(of(true)) <= 1, "{} {}", station.delivered, of(true));
+    assert_eq!(of(false), station.dropped);
+    assert!(heard.fates.iter().all(|(_, tries)| *tries >= 1));
+}
+
+#[test]
+fn the_retry_limit_that_a_scheme_orders_is_kept() {
+    let (_, heard) = run(&LISTENER);
+    let tries: Vec<u8> = heard.fates.iter().filter(|fate| !fate.0).map(|fate| fate.1).collect();
+    assert!(tries[0] >= 7, "{tries:?}");
+    assert!(tries.len() > 2 && tries[1..].iter().all(|tries| *tries == 1), "{tries:?}");
+    assert_eq!(heard.commands, ["set-retry-limits"]);
+}
+
+#[test]
+fn the_power_of_frames_is_heard_only_by_who_asks() {
+    let (_, heard) = run(&LISTENER);
+    // A metre apart, from 0.2818 W at 914 MHz.
+    let near = |power: &&f64| (-10.0..0.0).contains(*power);
+    assert!(
+        heard.powers.len() > 1000 && heard.powers.iter().all(|power| near(&power)),
+        "{:?}",
+        heard.powers.first()
+    );
+    let (_, plain) = run(segue_proto::schemes::ALL[1]);
+    assert!(plain.powers.is_empty() && plain.fates.is_empty());
+}
+
+#[derive(Default)]
+struct Heard {
+    fates: Vec<(bool, u8)>,
+    powers: Vec<f64>,
+    commands: Vec<&'static str>,
+    others: BTreeMap<&'static str, u64>,
+}
+
+impl Observer for Heard {
+    fn observe(&mut self, _at: Instant, place: Place, event: &Event) {
+        match (place, event) {
+            (_, Event::SignalHeard(signal)) => match signal.kind {
+                SignalKind::FrameSent { delivered, tries } => self.fates.push((delivered, tries)),
+                SignalKind::ReceivedPower(power) => self.powers.push(power),
+                other => *self.others.entry(other.name()).or_default() += 1,
+            },
+            (Place::Node(_), Event::CommandExecuted { command }) => self.commands.push(command),
+            _ => {}
+        }
+    }
+}
+
+fn run(spec: &'static Spec) -> (Results, Heard) {
+    let mut scenario = Scenario::from_toml("frames.toml", TEXT).expect("a valid scenario");
+    scenario.scheme = SchemeChoice { spec, params: Params::defaults(spec.params) };
+    let mut heard = Heard::default();
+    let results = run_observed(&scenario, 1, &mut heard);
+    (results, heard)
+}
