@@ -14,7 +14,7 @@ use segue_proto::time::{Duration, Instant};
 use segue_proto::wifi::power::dbm;
 use toml::Value;
 
-use super::check::CheckError;
+use super::check::{CheckError, require};
 use super::mobility::{MovementFiles, Movements};
 use super::quantity::Quantity;
 use super::{
@@ -142,6 +142,9 @@ impl<'a> Resolver<'a> {
                 let message = "found with threshold_dbm; allowed: one of the two";
                 return Err(CheckError::new(format!("hosts.{name}.link_quality.margin_db"), message));
             }
+            let message = format!("found {margin_db}; allowed: 0 to 100");
+            let key = format!("hosts.{name}.link_quality.margin_db");
+            require((0.0..=100.0).contains(&margin_db), key, message)?;
             let node = self.index[name.as_str()];
             let cell = cells.iter().find(|cell| cell.clients().iter().any(|client| client.node == node));
             if let (Some(cell), NodeKind::Host { link_news: LinkNews::Radio(thresholds), .. }) =
