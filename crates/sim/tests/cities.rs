@@ -196,7 +196,18 @@ fn any_mobile_ip() -> impl Strategy<Value = Vec<String>> {
         prop::option::of((0..=20_u32).prop_map(|packets| format!("buffer = {packets}"))).boxed(),
         prop::option::of(any::<bool>().prop_map(|on| format!("route_optimisation = {on}"))).boxed(),
     ];
-    lines.prop_map(|lines| lines.into_iter().flatten().collect())
+    lines.prop_map(|lines| sensible(lines.into_iter().flatten().collect()))
+}
+
+/// Without the keys that do nothing beside the others: they are refused.
+fn sensible(mut lines: Vec<String>) -> Vec<String> {
+    let optimises = lines.iter().any(|line| line == "route_optimisation = true");
+    let buffers = lines.iter().any(|line| line.starts_with("buffer = ") && line != "buffer = 0");
+    lines.retain(|line| {
+        let of_optimisation = line.starts_with("while_asking") || line.starts_with("warn");
+        (optimises || !of_optimisation) && (buffers || !line.starts_with("buffer_patience"))
+    });
+    lines
 }
 
 impl Host {
