@@ -161,22 +161,23 @@ impl Dcf {
     /// # Errors
     /// If the queue is full.
     pub fn send(&mut self, packet: Packet, to: StationId, now: Instant) -> Result<(), QueueFull> {
-        self.enqueue(Queued { to, payload: Payload::Packet(packet) }, now)
-    }
-
-    /// Queues a beacon of `bytes` bytes.
-    ///
-    /// # Errors
-    /// If the queue is full.
-    pub fn send_beacon(&mut self, bytes: u32, now: Instant) -> Result<(), QueueFull> {
-        self.enqueue(Queued { to: StationId::BROADCAST, payload: Payload::Beacon { bytes } }, now)
-    }
-
-    fn enqueue(&mut self, queued: Queued, now: Instant) -> Result<(), QueueFull> {
         if self.in_service.is_some() && self.queue.len() >= self.config.queue_limit {
             self.stats.refused += 1;
             return Err(QueueFull);
         }
+        self.enqueue(Queued { to, payload: Payload::Packet(packet) }, now);
+        Ok(())
+    }
+
+    /// Queues a beacon of `bytes` bytes before all packets. If one is waiting already, that will do.
+    pub fn send_beacon(&mut self, bytes: u32, now: Instant) {
+        let waits = self.queue.front().is_some_and(|first| matches!(first.payload, Payload::Beacon { .. }));
+        if !waits {
+            self.enqueue(Queued { to: StationId::BROADCAST, payload: Payload::Beacon { bytes } }, now);
+        }
+    }
+
+    fn enqueue(&mut self, queued: Queued, now: Instant) {
         match queued.payload {
             Payload::Packet(_) => self.queue.push_back(queued),
             // A beacon does not wait behind data.
@@ -191,7 +192,6 @@ impl Dcf {
                 self.count_slots();
             }
         }
-        Ok(())
     }
 
     fn serve_next(&mut self) {

@@ -308,7 +308,7 @@ fn frames_to_all_are_not_acknowledged_and_never_repeated() {
     let mut s = Script::new(|_| ());
     s.run_until(1_000);
     s.station.send(packet(1), StationId::BROADCAST, at(1_000)).unwrap();
-    s.station.send_beacon(50, at(1_000)).unwrap();
+    s.station.send_beacon(50, at(1_000));
     s.run_until(100_000);
     let kinds: Vec<_> = s.log().iter().map(|(_, kind)| *kind).collect();
     assert_eq!(kinds, ["data", "beacon"]);
@@ -321,6 +321,20 @@ fn frames_to_all_are_not_acknowledged_and_never_repeated() {
     assert_eq!(hearer.log(), []);
     let packet_heard = Event::Received { packet: packet(1), from: ME, power_w: 1e-9 };
     assert_eq!(hearer.events, [packet_heard, Event::BeaconHeard { from: ME, power_w: 1e-9 }]);
+}
+
+#[test]
+fn a_beacon_passes_the_packets_that_wait_and_never_piles_up() {
+    let mut s = Script::new(|config| config.queue_limit = 2);
+    s.run_until(1_000);
+    for handle in 0..3 {
+        s.station.send(packet(handle), StationId::BROADCAST, at(1_000)).unwrap();
+    }
+    s.station.send_beacon(50, at(1_000));
+    s.station.send_beacon(50, at(1_000));
+    s.run_until(100_000);
+    let kinds: Vec<_> = s.log().iter().map(|(_, kind)| *kind).collect();
+    assert_eq!(kinds, ["data", "beacon", "data", "data"]);
 }
 
 #[test]

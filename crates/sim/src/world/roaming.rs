@@ -349,8 +349,10 @@ impl World<'_> {
         debug_assert_eq!(self.packets.get(id).to, EVERYBODY);
         for i in 0..self.roamers[node as usize].stations.len() {
             let (cell, station) = self.roamers[node as usize].stations[i];
+            // A host with an access point speaks to nobody else (IEEE 802.11-2020 §10.3.6), one without to nobody.
+            let Some(hearer) = self.hearer_of_all(cell, station) else { continue };
             let copy = self.packets.copy(id);
-            self.send_on_air(cell, station, StationId::BROADCAST, copy);
+            self.send_on_air(cell, station, hearer, copy);
         }
         self.packets.remove(id);
     }

@@ -243,8 +243,7 @@ impl World<'_> {
         let again = Appointment::StationBeacon { cell, station };
         self.agenda.add(self.now + policy.beacon_period, again);
         let dcf = &mut self.cells[cell as usize].stations[station as usize].dcf;
-        // A queue that is full of data costs a beacon, as it does in a cheap access point; hosts count them.
-        let _ = dcf.send_beacon(BEACON_BYTES, self.now);
+        dcf.send_beacon(BEACON_BYTES, self.now);
         self.to_serve.push((cell, station));
     }
 
@@ -310,6 +309,12 @@ impl World<'_> {
         if let Some(change) = change {
             self.handle_association(cell, node, change);
         }
+    }
+
+    /// To whom a station sends what is for all; `None`: it belongs to no access point.
+    pub(super) fn hearer_of_all(&self, cell: u32, number: u32) -> Option<StationId> {
+        let association = &self.cells[cell as usize].stations[number as usize].association;
+        association.as_ref().map_or(Some(StationId::BROADCAST), Association::access_point)
     }
 
     /// Whether a station takes what `from` says to all: with association only its own access point may speak so.
