@@ -2,9 +2,9 @@
 //!
 //! Equal numbers of data segments, retransmissions and timeouts, and the same finish time within 1 ms.
 
+mod ns2;
+
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
 
 use segue_proto::tcp::profile::{Cut, NewRenoRules};
 use segue_proto::tcp::{Profile, Variant};
@@ -19,6 +19,8 @@ use segue_sim::scenario::{
     Direction, Flow, Link, LinkNews, Node, NodeKind, Outage, SchemeChoice, SignalDelays,
 };
 use segue_sim::{Scenario, run_observed};
+
+use ns2::{Row, read_csv};
 
 /// Largest difference of finish times.
 const TOLERANCE: Duration = Duration::from_millis(1);
@@ -38,18 +40,6 @@ fn every_case_agrees_with_ns2() {
         cases.len(),
         differences.join("\n")
     );
-}
-
-type Row = BTreeMap<String, String>;
-
-fn read_csv(name: &str) -> Vec<Row> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../validation/ns2").join(name);
-    let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    let mut lines = text.lines();
-    let heading: Vec<&str> = lines.next().expect("a heading").split(',').collect();
-    lines
-        .map(|line| heading.iter().map(|h| (*h).to_owned()).zip(line.split(',').map(str::to_owned)).collect())
-        .collect()
 }
 
 fn integer(row: &Row, column: &str) -> u64 {

@@ -3,9 +3,8 @@
 //! Random backoffs differ, so means over seeds are compared. They may differ by three standard errors of the
 //! difference, and by a share of the mean for what is known to differ (`validation/ns2/README.md`).
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
+mod ns2;
+
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
@@ -17,6 +16,8 @@ use segue_sim::radio::Position;
 use segue_sim::radio::cell::{Cell, Seen, Source};
 use segue_sim::radio::medium::Config as MediumConfig;
 use segue_sim::scenario::load_text;
+
+use ns2::{Row, read_csv};
 
 /// Share of the mean by which ours may differ beside the noise.
 const SYSTEMATIC: f64 = 0.01;
@@ -94,8 +95,6 @@ fn measured() -> &'static [Measured] {
         cases.map(|case| (case.clone(), measure(&case))).collect()
     })
 }
-
-type Row = BTreeMap<String, String>;
 
 /// A mean and its standard error.
 #[derive(Clone, Copy, Debug)]
@@ -229,16 +228,6 @@ fn station(case: &Row, index: u32) -> StationConfig {
         retry_counts_of: CountsOf::Station,
         ..StationConfig::new(StationId(index), Phy::Dsss(Preamble::Long), rate("rate_bps"))
     }
-}
-
-fn read_csv(name: &str) -> Vec<Row> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../validation/ns2").join(name);
-    let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    let mut lines = text.lines();
-    let heading: Vec<&str> = lines.next().expect("a heading").split(',').collect();
-    lines
-        .map(|line| heading.iter().map(|h| (*h).to_owned()).zip(line.split(',').map(str::to_owned)).collect())
-        .collect()
 }
 
 fn number(row: &Row, column: &str) -> f64 {

@@ -133,6 +133,33 @@ fn news_of_a_layer_comes_as_late_as_the_scenario_says() {
 }
 
 #[test]
+fn each_layer_has_a_lateness_of_its_own() {
+    let settings = [
+        ("routers.east.position", "[250, 0]"),
+        ("hosts.laptop.mobility.stop", "25 s"),
+        ("signals.link_delay", "300 ms"),
+        ("signals.mac_delay", "20 ms"),
+        ("signals.ip_delay", "70 ms"),
+        ("scheme.name", "ilc-tcp"),
+    ];
+    let (_, seen) = mobile(&settings);
+    let late_by = |name: &str| -> Vec<Duration> {
+        let delay = |(_, event): (f64, Event)| match event {
+            Event::SignalHeard(signal) if signal.kind.name() == name => Some(signal.delay()),
+            _ => None,
+        };
+        let mut delays: Vec<Duration> = seen.at("laptop").filter_map(delay).collect();
+        delays.dedup();
+        delays
+    };
+    for (name, millis) in
+        [("link-ok", 300), ("link-not-ok", 300), ("link-loss", 20), ("ip-ok", 70), ("ip-not-ok", 70)]
+    {
+        assert_eq!(late_by(name), [Duration::from_millis(millis)], "{name}");
+    }
+}
+
+#[test]
 fn with_mobile_ip_a_host_registers_at_each_agent_and_keeps_its_connection() {
     let (results, seen) = mobile(&[]);
     let attached: Vec<String> = seen.attachments("laptop").into_iter().map(|(_, to)| to).collect();

@@ -3,7 +3,7 @@
 
 use segue_proto::time::Duration;
 use segue_proto::wifi::dcf::AfterCts;
-use segue_proto::wifi::{Body, DropCause, Event, Frame, Limits, Rate, StationId};
+use segue_proto::wifi::{Body, DropCause, Event, Frame, Limits, Rate, RateControl, StationId};
 
 use crate::script::{ME, OTHER, PEER, PHY, Script, at, data, frame, packet};
 
@@ -288,6 +288,21 @@ fn a_scheme_may_raise_the_limit_while_the_frame_is_being_tried() {
     s.station.set_retry_limits(Limits { short: 13, long: 13 });
     s.run_until(1_000_000);
     assert_eq!(s.fates(), [(false, 13)]);
+}
+
+#[test]
+fn a_scheme_may_set_the_rate_and_the_rts_threshold_from_the_next_frame_on() {
+    let mut s = Script::new(|_| ());
+    s.send_at(1_000, 1);
+    s.run_until(1_001);
+    s.station.set_rate_control(RateControl::Fixed(Rate::Dsss1));
+    s.run_until(5_000);
+    s.station.set_rts_threshold(0);
+    s.run_until(20_000);
+    let rates: Vec<Rate> = s.sent.iter().map(|(_, sent)| sent.frame.rate).collect();
+    assert_eq!((rates[0], rates[1]), (Rate::Dsss11, Rate::Dsss1));
+    let kinds: Vec<_> = s.log().iter().map(|(_, kind)| *kind).collect();
+    assert_eq!((kinds[0], kinds.last()), ("data", Some(&"rts")), "{kinds:?}");
 }
 
 #[test]
