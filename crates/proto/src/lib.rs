@@ -10,12 +10,14 @@
 //!
 //! * [`tcp`]: a TCP connection with hooks at the points where a lower layer may have a say.
 //! * [`schemes`]: the policies that answer those hooks; one file each, one table.
+//! * [`base_station`]: what a scheme may do where the radio of a mobile host ends.
 //! * [`signal`]: all that one layer may tell another.
 //! * [`wifi`]: one 802.11 station: the distributed coordination function.
 //! * [`link_state`] and [`ip_state`]: the detectors that turn evidence into signals.
 //! * [`trace`]: the typed events that tests, tools and results read.
 //! * [`time`], [`units`], [`rng`]: time as integer nanoseconds, quantities with units, named random streams.
 
+pub mod base_station;
 pub mod ip_state;
 pub mod link_state;
 pub mod mobile_ip;

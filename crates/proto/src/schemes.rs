@@ -1,8 +1,13 @@
 //! Schemes: the policies that let layers talk to one another. One file each; [`ALL`] is the table.
 //!
-//! A scheme hears [`Signal`]s and TCP's questions ([`Hooks`]) and answers with [`Verdict`](crate::tcp::Verdict)s and
-//! [`Action`]s; it never touches a connection itself. One instance serves all connections of a host. The driver calls
-//! `poll_action` after every signal, timeout and hook until it gives `None`.
+//! A scheme may have a part in up to three seats: on mobile hosts, on fixed hosts, and at the base station where the
+//! radio of a mobile host ends ([`BaseStation`]). The parts of one scheme speak to each other by what they add to
+//! segments ([`Experimental`](crate::tcp::Experimental)) and by messages of their own ([`Message`]).
+//!
+//! The part on a host hears [`Signal`]s and TCP's questions ([`Hooks`]) and answers with
+//! [`Verdict`](crate::tcp::Verdict)s and [`Action`]s; it never touches a connection itself. One instance serves all
+//! connections of a host. The driver calls `poll_action` after every signal, message, timeout and hook until it gives
+//! `None`.
 //!
 //! A new scheme is one new file with a [`Spec`] and one `mod` line with one entry of [`ALL`] here. Scenarios, the
 //! command line, the reference pages and the conformance tests work from the table.
@@ -12,6 +17,8 @@ pub mod none;
 
 use std::fmt;
 
+use crate::base_station::{BaseStation, Flow, Message};
+use crate::mobile_ip::Address;
 use crate::params::{Param, Params};
 use crate::signal::{Signal, SignalKind};
 use crate::tcp::{Command, ConnectionId, Hooks};
@@ -30,8 +37,50 @@ pub struct Spec {
     pub summary: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// A new instance for one host.
-    pub build: fn(&Params) -> Box<dyn Scheme>,
+    /// Which way the data must flow for it to help; lists and comparisons say so.
+    pub helps: Helps,
+    /// Its part on a mobile host.
+    pub mobile: Option<BuildHost>,
+    /// Its part on any other host.
+    pub fixed: Option<BuildHost>,
+    /// Its part at a base station.
+    pub base_station: Option<BuildBaseStation>,
+}
+
+/// Makes the part for one host.
+pub type BuildHost = fn(&Params) -> Box<dyn Scheme>;
+
+/// Makes the part for one base station.
+pub type BuildBaseStation = fn(&Params) -> Box<dyn BaseStation>;
+
+/// Directions of data, seen from the mobile host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Helps {
+    /// Data that a mobile host sends.
+    pub uploads: bool,
+    /// Data that it receives.
+    pub downloads: bool,
+}
+
+impl Helps {
+    /// Neither.
+    pub const NOTHING: Helps = Helps { uploads: false, downloads: false };
+    /// Data that a mobile host sends.
+    pub const UPLOADS: Helps = Helps { uploads: true, downloads: false };
+    /// Data that it receives.
+    pub const DOWNLOADS: Helps = Helps { uploads: false, downloads: true };
+    /// Both.
+    pub const BOTH: Helps = Helps { uploads: true, downloads: true };
+
+    /// For lists.
+    pub fn name(self) -> &'static str {
+        match (self.uploads, self.downloads) {
+            (true, true) => "both",
+            (true, false) => "uploads",
+            (false, true) => "downloads",
+            (false, false) => "nothing",
+        }
+    }
 }
 
 impl Spec {
@@ -39,10 +88,15 @@ impl Spec {
     pub fn named(name: &str) -> Option<&'static Spec> {
         ALL.iter().find(|spec| spec.name == name).copied()
     }
+
+    /// Its parts on hosts, mobile before fixed.
+    pub fn host_parts(&self) -> impl Iterator<Item = BuildHost> + use<> {
+        self.mobile.into_iter().chain(self.fixed)
+    }
 }
 
 /// What a scheme orders.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// An order to one connection of this host.
     Tcp {
@@ -53,6 +107,13 @@ pub enum Action {
     },
     /// An order to the MAC of each of this host's radios.
     Mac(MacCommand),
+    /// A message to another part of the scheme.
+    Send {
+        /// A host or base station.
+        to: Address,
+        /// What.
+        message: Message,
+    },
 }
 
 /// What a scheme may order a MAC to do.
@@ -77,10 +138,20 @@ impl MacCommand {
     }
 }
 
-/// A policy for one host.
+/// A scheme's part on one host.
 pub trait Scheme: Hooks + fmt::Debug + Send {
     /// A layer has something to say.
     fn handle_signal(&mut self, signal: &Signal, now: Instant);
+
+    /// A connection of this host is about to open, or listens; this is what others call it.
+    fn handle_flow(&mut self, connection: ConnectionId, flow: Flow, now: Instant) {
+        let _ = (connection, flow, now);
+    }
+
+    /// Another part of the scheme, at `from`, has sent a message.
+    fn handle_message(&mut self, from: Address, message: &Message, now: Instant) {
+        let _ = (from, message, now);
+    }
 
     /// A deadline of the scheme has passed.
     fn handle_timeout(&mut self, now: Instant) {
@@ -95,9 +166,16 @@ pub trait Scheme: Hooks + fmt::Debug + Send {
     /// The next order, if any.
     fn poll_action(&mut self) -> Option<Action>;
 
-    /// Whether it has a use for signals of this kind. Those that come with every frame are not sent unless asked for.
+    /// Whether it has a use for signals of this kind. Those that come with every frame or packet, and those that cost
+    /// packets of their own, are not sent unless asked for.
     fn hears(&self, kind: &SignalKind) -> bool {
-        !matches!(kind, SignalKind::FrameSent { .. } | SignalKind::ReceivedPower(_))
+        !matches!(
+            kind,
+            SignalKind::FrameSent { .. }
+                | SignalKind::ReceivedPower(_)
+                | SignalKind::DropProbability(_)
+                | SignalKind::Unreachable { .. }
+        )
     }
 
     /// How long news takes to reach the scheme; the driver delivers signals so much later.
@@ -115,7 +193,10 @@ mod tests {
         for (i, spec) in ALL.iter().enumerate() {
             assert!(ALL[..i].iter().all(|other| other.name != spec.name), "{} twice", spec.name);
             assert_eq!(Spec::named(spec.name).map(|found| found.summary), Some(spec.summary));
-            let _built = (spec.build)(&Params::defaults(spec.params));
+            let params = Params::defaults(spec.params);
+            let parts = spec.host_parts().map(|build| drop(build(&params))).count();
+            let at_stations = spec.base_station.map(|build| drop(build(&params))).into_iter().count();
+            assert!(parts + at_stations > 0, "{} has no part anywhere", spec.name);
         }
     }
 }

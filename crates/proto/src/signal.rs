@@ -7,6 +7,7 @@
 //! ([`Level`]), an EDGE is acted on when heard, a ONE_SHOT is used up by reading ([`OneShot`]), a SAMPLE grows old
 //! ([`Sample`]).
 
+use crate::mobile_ip::Address;
 use crate::time::{Duration, Instant};
 
 /// One message from one layer to another.
@@ -42,6 +43,11 @@ pub enum SignalKind {
     IpOk,
     /// `IP_NOT_OK` \[Chinta §3.3.3\]: neither at home nor registered.
     IpNotOk,
+    /// The host speaks through another access point or agent from now on; it may still have to register.
+    Attached {
+        /// The access point, agent or router.
+        station: Address,
+    },
     /// A handover has begun or is about to.
     HandoverStarted,
     /// The handover is over; traffic flows by the new way.
@@ -114,9 +120,10 @@ impl SignalKind {
             SignalKind::LinkOk | SignalKind::LinkNotOk | SignalKind::IpOk | SignalKind::IpNotOk => {
                 Class::Level
             }
-            SignalKind::HandoverStarted | SignalKind::HandoverCompleted | SignalKind::Unreachable { .. } => {
-                Class::Edge
-            }
+            SignalKind::Attached { .. }
+            | SignalKind::HandoverStarted
+            | SignalKind::HandoverCompleted
+            | SignalKind::Unreachable { .. } => Class::Edge,
             SignalKind::LinkLoss => Class::OneShot,
             SignalKind::FrameSent { .. } | SignalKind::DropProbability(_) | SignalKind::ReceivedPower(_) => {
                 Class::Sample
@@ -131,6 +138,7 @@ impl SignalKind {
             SignalKind::LinkNotOk => "link-not-ok",
             SignalKind::IpOk => "ip-ok",
             SignalKind::IpNotOk => "ip-not-ok",
+            SignalKind::Attached { .. } => "attached",
             SignalKind::HandoverStarted => "handover-started",
             SignalKind::HandoverCompleted => "handover-completed",
             SignalKind::LinkLoss => "link-loss",

@@ -9,6 +9,7 @@ pub mod cc;
 mod close;
 mod command;
 mod connection;
+mod experimental;
 mod handshake;
 mod hooks;
 mod input;
@@ -24,6 +25,7 @@ pub mod variant;
 
 pub use command::{Command, RestoreMode, RestoreWindow};
 pub use connection::{Config, Connection, ConnectionId, Control, EndReason, State, Stats};
+pub use experimental::{Experimental, Handover, HandoverNotice, PathReport, Probability};
 pub use hooks::{Hooks, Loss, NoHooks, Verdict};
 pub use profile::Profile;
 pub use segment::{Flags, Options, Segment, Timestamps};

@@ -5,9 +5,10 @@
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use proptest::test_runner::{Config, TestCaseError};
+use segue_proto::mobile_ip::Address;
 use segue_proto::params::{Kind, Params};
 use segue_proto::rng::Streams;
-use segue_proto::schemes::{self, Scheme, Spec};
+use segue_proto::schemes::{self, BuildHost, Scheme, Spec};
 use segue_proto::signal::SignalKind;
 use segue_proto::tcp::{Connection, EndReason, Flags, NoHooks, Profile, Variant, profile, variant};
 use segue_proto::testing::{End, Pair};
@@ -19,8 +20,8 @@ proptest! {
 
     #[test]
     fn every_run_ends_with_all_data_or_with_a_reason(story in story()) {
-        for (spec, variant, profile) in combinations() {
-            let mut pair = story.pair(Some(story.build(spec)), variant, profile);
+        for (spec, build, variant, profile) in combinations() {
+            let mut pair = story.pair(Some(story.build(spec, build)), variant, profile);
             story.run(&mut pair)?;
             check_end(&pair, &story).map_err(|e| named(&e, spec, variant, profile))?;
             check_trace(&pair).map_err(|e| named(&e, spec, variant, profile))?;
@@ -29,9 +30,9 @@ proptest! {
 
     #[test]
     fn the_same_inputs_give_the_same_run(story in story()) {
-        for (spec, variant, profile) in combinations() {
+        for (spec, build, variant, profile) in combinations() {
             let [first, second] = [(), ()].map(|()| {
-                let mut pair = story.pair(Some(story.build(spec)), variant, profile);
+                let mut pair = story.pair(Some(story.build(spec, build)), variant, profile);
                 pair.run_until(THE_END);
                 pair
             });
@@ -46,7 +47,7 @@ proptest! {
         for variant in variant::ALL {
             for profile in profile::ALL {
                 let mut without = story.pair(None, variant, profile);
-                let mut with = story.pair(Some(story.build(spec)), variant, profile);
+                let mut with = story.pair(spec.mobile.map(|build| story.build(spec, build)), variant, profile);
                 without.run_until(THE_END);
                 with.run_until(THE_END);
                 prop_assert_eq!(without.wire, with.wire, "{} {}", variant.name, profile.name);
@@ -58,11 +59,11 @@ proptest! {
 
 #[test]
 fn a_connection_whose_good_news_never_comes_ends_by_ack_progress_or_the_user_timeout() {
-    for (spec, variant, profile) in combinations() {
+    for (spec, build, variant, profile) in combinations() {
         for path_returns in [true, false] {
             let profile = Profile { user_timeout: PATIENCE, ..profile.clone() };
             let mut pair = Pair::with_profile(&profile, variant.name);
-            pair.scheme = Some((spec.build)(&Params::defaults(spec.params)));
+            pair.scheme = Some(build(&Params::defaults(spec.params)));
             pair.client.write(10_000_000);
             pair.set_fate(move |_, _, now, _| {
                 let lost = now >= at(2_000) && (now < at(9_000) || !path_returns);
@@ -82,9 +83,9 @@ fn a_connection_whose_good_news_never_comes_ends_by_ack_progress_or_the_user_tim
 
 #[test]
 fn every_scheme_is_idle_after_a_link_flap() {
-    for (spec, variant, profile) in combinations() {
+    for (spec, build, variant, profile) in combinations() {
         let mut pair = Pair::new(profile.name, variant.name);
-        pair.scheme = Some((spec.build)(&Params::defaults(spec.params)));
+        pair.scheme = Some(build(&Params::defaults(spec.params)));
         pair.client.write(300_000);
         pair.set_fate(|_, _, now, _| (!(at(100)..at(3_000)).contains(&now)).then_some(Duration::ZERO));
         for (millis, bad, good) in LEVELS {
@@ -106,13 +107,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LEVELS: [(u64, SignalKind, SignalKind); 2] =
     [(0, SignalKind::LinkNotOk, SignalKind::LinkOk), (5, SignalKind::IpNotOk, SignalKind::IpOk)];
 
-type Combination = (&'static Spec, &'static Variant, &'static Profile);
+type Combination = (&'static Spec, BuildHost, &'static Variant, &'static Profile);
 
 fn combinations() -> impl Iterator<Item = Combination> {
-    schemes::ALL.iter().flat_map(|spec| {
+    let parts = schemes::ALL.iter().flat_map(|spec| spec.host_parts().map(move |build| (*spec, build)));
+    parts.flat_map(|(spec, build)| {
         variant::ALL
             .iter()
-            .flat_map(move |variant| profile::ALL.iter().map(move |profile| (*spec, variant, profile)))
+            .flat_map(move |variant| profile::ALL.iter().map(move |profile| (spec, build, variant, profile)))
     })
 }
 
@@ -167,6 +169,7 @@ fn story() -> impl Strategy<Value = Story> {
         Just(SignalKind::LinkNotOk),
         Just(SignalKind::IpOk),
         Just(SignalKind::IpNotOk),
+        Just(SignalKind::Attached { station: Address::new(10, 0, 0, 7) }),
         Just(SignalKind::HandoverStarted),
         Just(SignalKind::HandoverCompleted),
         Just(SignalKind::LinkLoss),
@@ -195,7 +198,7 @@ fn story() -> impl Strategy<Value = Story> {
 
 impl Story {
     /// The scheme with parameters of the kinds it declares.
-    fn build(&self, spec: &Spec) -> Box<dyn Scheme> {
+    fn build(&self, spec: &Spec, build: BuildHost) -> Box<dyn Scheme> {
         let mut params = Params::defaults(spec.params);
         for (param, pick) in spec.params.iter().zip(self.knobs.iter().cycle()) {
             let text = match param.kind {
@@ -209,7 +212,7 @@ impl Story {
             };
             params.set(param.name, &text).expect("made from its own kind");
         }
-        (spec.build)(&params)
+        build(&params)
     }
 
     fn pair(&self, scheme: Option<Box<dyn Scheme>>, variant: &Variant, profile: &Profile) -> Pair {

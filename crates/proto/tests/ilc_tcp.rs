@@ -627,7 +627,7 @@ fn build(knobs: &[(&str, &str)]) -> Box<dyn Scheme> {
     for (name, value) in knobs {
         params.set(name, value).expect("a declared parameter");
     }
-    (spec.build)(&params)
+    spec.mobile.expect("a part on the mobile host")(&params)
 }
 
 fn profile() -> Profile {

@@ -10,6 +10,7 @@
 //! nothing and call nothing through a vtable; schemes and observers cost one test where there are none.
 
 mod agenda;
+mod base_stations;
 pub(crate) mod datagrams;
 mod flows;
 mod layers;
@@ -19,6 +20,9 @@ mod packets;
 mod roaming;
 pub(crate) mod wifi;
 
+use std::collections::BTreeMap;
+
+use segue_proto::base_station::{BaseStation, Endpoint};
 use segue_proto::ip_state::IpState;
 use segue_proto::link_state::{LinkStateDetector, Thresholds};
 use segue_proto::rng::Streams;
@@ -32,7 +36,7 @@ use self::datagrams::SourceState;
 use self::flows::FlowEnd;
 use self::movement::Mover;
 pub use self::packets::PacketId;
-use self::packets::{Content, Packets};
+use self::packets::{Content, Control, Packets};
 use self::roaming::{Roamer, wired_anchors};
 use self::wifi::{CellState, Hop};
 use crate::event_queue::{Component, EventQueue};
@@ -48,8 +52,12 @@ use crate::scenario::{LinkNews, NodeKind, Scenario};
 #[derive(Debug)]
 struct NodeState {
     scheme: Option<Box<dyn Scheme>>,
-    /// When the scheme's pending event comes.
+    /// The scheme's part at this base station.
+    base_station: Option<Box<dyn BaseStation>>,
+    /// When the pending event of either comes.
     pending: Instant,
+    /// What the scheme did here: orders, segments taken, changed or made, messages.
+    interventions: u64,
     link_state: LinkStateDetector,
     ip_state: IpState,
     link_news: LinkNews,
@@ -78,6 +86,10 @@ pub struct World<'a> {
     routes: Routes,
     ends: Vec<FlowEnd>,
     nodes: Vec<NodeState>,
+    /// Whether the scheme has a part at any base station.
+    has_base_stations: bool,
+    /// The ends by their names, own end first; empty if the scheme needs none.
+    end_names: BTreeMap<(Endpoint, Endpoint), u32>,
     /// By node; empty if all nodes stay where they are.
     roamers: Vec<Roamer>,
     movers: Vec<Mover>,
@@ -127,6 +139,8 @@ impl<'a> World<'a> {
             routes: Routes::new(&exits(scenario), &forwards(scenario)),
             ends: Vec::with_capacity(scenario.flows.len() * 2),
             nodes: scenario.nodes.iter().map(|node| new_node(scenario, &node.kind)).collect(),
+            has_base_stations: false,
+            end_names: BTreeMap::new(),
             roamers: Vec::new(),
             movers: Vec::new(),
             packets: Packets::default(),
@@ -151,6 +165,7 @@ impl<'a> World<'a> {
         // Before anything else happens at time zero.
         world.agenda.add(Instant::ZERO, Appointment::PowerOn);
         world.add_flows();
+        world.add_base_stations();
         let first = world.links.len() + world.ends.len() + world.nodes.len() + 1;
         world.add_cells(first as u32, streams);
         world.add_movers(streams);
@@ -264,6 +279,13 @@ impl<'a> World<'a> {
         let packet = self.packets.get(id);
         if let Some(cause) = lost {
             let bytes = packet.bytes;
+            if self.has_base_stations && cause == DropCause::Outage {
+                self.note_undelivered(
+                    self.direction_from(direction),
+                    self.direction_to[direction as usize],
+                    id,
+                );
+            }
             self.packets.remove(id);
             self.observe_drop(direction, cause, bytes);
             return next;
@@ -273,8 +295,8 @@ impl<'a> World<'a> {
         let here = self.direction_to[direction as usize];
         if to == here && is_plain {
             self.deliver_packet(here, id);
-        } else {
-            self.send(here, to, id, bytes);
+        } else if !self.has_base_stations || self.passes_first_hop(direction, id) {
+            self.send(here, to, id);
         }
         next
     }
@@ -305,16 +327,28 @@ impl<'a> World<'a> {
                 let from = packet.from;
                 let message = self.packets.message(message).clone();
                 self.packets.remove(id);
-                self.handle_message(here, from, way, &message);
+                match message {
+                    Control::MobileIp(message) => self.handle_message(here, from, way, &message),
+                    Control::Scheme(message) => self.handle_scheme_message(here, from, &message),
+                }
             }
         }
     }
 
-    fn forward(&mut self, here: u32, to: u32, id: PacketId, bytes: u32) {
+    fn forward(&mut self, here: u32, to: u32, id: PacketId) {
         let Some(direction) = self.routes.next(here, to) else {
             // The scenario was refused if any flow had no way; an agent may know of a place that has none.
             return self.drop_at_node(here, DropCause::NoAttachment, id);
         };
+        if self.has_base_stations && !self.passes_last_hop(here, direction, to, id) {
+            return;
+        }
+        self.forward_by(here, direction, to, id);
+    }
+
+    /// A packet for node `to` leaves node `here` by `direction`.
+    pub(super) fn forward_by(&mut self, here: u32, direction: u32, to: u32, id: PacketId) {
+        let bytes = self.packets.get(id).bytes;
         let Some(link) = self.links.get_mut(direction as usize) else {
             return self.send_by_air(here, direction, to, id);
         };
@@ -322,6 +356,9 @@ impl<'a> World<'a> {
             Offer::Taken { first_arrival: Some(at) } => self.queue.push(at, Component(direction)),
             Offer::Taken { first_arrival: None } => {}
             Offer::Dropped(cause) => {
+                if self.has_base_stations && cause == DropCause::Outage {
+                    self.note_undelivered(here, self.direction_to[direction as usize], id);
+                }
                 self.packets.remove(id);
                 self.observe_drop(direction, cause, bytes);
             }
@@ -360,6 +397,7 @@ impl<'a> World<'a> {
     fn keep(&mut self, appointment: Appointment) {
         match appointment {
             Appointment::PowerOn => {
+                self.introduce_stations();
                 self.join_strongest();
                 self.note_first_cuts();
             }
@@ -520,10 +558,18 @@ fn new_node(scenario: &Scenario, kind: &NodeKind) -> NodeState {
         LinkNews::Beacons { period, missed, .. } => thresholds(period * u64::from(missed)),
     };
     let choice = &scenario.scheme;
-    let plain = choice.spec.name == none::SPEC.name;
+    let part = match kind {
+        // The trace is the same with it, and the run faster without.
+        _ if choice.spec.name == none::SPEC.name => None,
+        NodeKind::Router => None,
+        NodeKind::Host { mobile: true, .. } => choice.spec.mobile,
+        NodeKind::Host { mobile: false, .. } => choice.spec.fixed,
+    };
     NodeState {
-        scheme: (mobile && !plain).then(|| (choice.spec.build)(&choice.params)),
+        scheme: part.map(|build| build(&choice.params)),
+        base_station: None,
         pending: Instant::MAX,
+        interventions: 0,
         link_state: LinkStateDetector::new(thresholds, Instant::ZERO),
         ip_state: IpState::new(true),
         link_news,

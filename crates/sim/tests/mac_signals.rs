@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use segue_proto::params::Params;
-use segue_proto::schemes::{Action, MacCommand, Scheme, Spec};
-use segue_proto::signal::{Signal, SignalKind};
+use segue_proto::schemes::{Action, Helps, MacCommand, Scheme, Spec};
+use segue_proto::signal::{Signal, SignalKind, Source};
 use segue_proto::tcp::Hooks;
-use segue_proto::time::Instant;
+use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::Event;
 use segue_proto::wifi::Limits;
 use segue_sim::results::{Observer, Place, Results};
@@ -18,7 +18,10 @@ static LISTENER: Spec = Spec {
     name: "listener",
     summary: "hears everything",
     params: &[],
-    build: |_| Box::new(Listener::default()),
+    helps: Helps::NOTHING,
+    mobile: Some(|_| Box::new(Listener::default())),
+    fixed: None,
+    base_station: None,
 };
 
 #[derive(Debug, Default)]
@@ -98,16 +101,29 @@ fn the_power_of_frames_is_heard_only_by_who_asks() {
     assert!(plain.powers.is_empty() && plain.fates.is_empty());
 }
 
+#[test]
+fn news_of_the_mac_comes_as_late_as_the_scenario_says() {
+    let (_, heard) = run_with(&LISTENER, &format!("{TEXT}\n[signals]\nmac_delay = \"20 ms\""));
+    assert!(!heard.mac_delays.is_empty());
+    assert!(heard.mac_delays.iter().all(|delay| *delay == Duration::from_millis(20)));
+}
+
 #[derive(Default)]
 struct Heard {
     fates: Vec<(bool, u8)>,
     powers: Vec<f64>,
     commands: Vec<&'static str>,
+    mac_delays: Vec<Duration>,
     others: BTreeMap<&'static str, u64>,
 }
 
 impl Observer for Heard {
     fn observe(&mut self, _at: Instant, place: Place, event: &Event) {
+        if let Event::SignalHeard(signal) = event
+            && signal.source == Source::Mac
+        {
+            self.mac_delays.push(signal.delay());
+        }
         match (place, event) {
             (_, Event::SignalHeard(signal)) => match signal.kind {
                 SignalKind::FrameSent { delivered, tries } => self.fates.push((delivered, tries)),
@@ -121,7 +137,11 @@ impl Observer for Heard {
 }
 
 fn run(spec: &'static Spec) -> (Results, Heard) {
-    let mut scenario = Scenario::from_toml("frames.toml", TEXT).expect("a valid scenario");
+    run_with(spec, TEXT)
+}
+
+fn run_with(spec: &'static Spec, text: &str) -> (Results, Heard) {
+    let mut scenario = Scenario::from_toml("frames.toml", text).expect("a valid scenario");
     scenario.scheme = SchemeChoice { spec, params: Params::defaults(spec.params) };
     let mut heard = Heard::default();
     let results = run_observed(&scenario, 1, &mut heard);

@@ -138,7 +138,6 @@ fn each_layer_has_a_lateness_of_its_own() {
         ("routers.east.position", "[250, 0]"),
         ("hosts.laptop.mobility.stop", "25 s"),
         ("signals.link_delay", "300 ms"),
-        ("signals.mac_delay", "20 ms"),
         ("signals.ip_delay", "70 ms"),
         ("scheme.name", "ilc-tcp"),
     ];
@@ -152,9 +151,7 @@ fn each_layer_has_a_lateness_of_its_own() {
         delays.dedup();
         delays
     };
-    for (name, millis) in
-        [("link-ok", 300), ("link-not-ok", 300), ("link-loss", 20), ("ip-ok", 70), ("ip-not-ok", 70)]
-    {
+    for (name, millis) in [("link-ok", 300), ("link-not-ok", 300), ("ip-ok", 70), ("ip-not-ok", 70)] {
         assert_eq!(late_by(name), [Duration::from_millis(millis)], "{name}");
     }
 }

@@ -36,7 +36,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Action, Scheme, Spec};
+use super::{Action, Helps, Scheme, Spec};
 use crate::params::{Kind, Param, Params};
 use crate::signal::{Level, Signal, SignalKind};
 use crate::tcp::{Command, Connection, ConnectionId, Hooks, RestoreMode, RestoreWindow, State, Verdict};
@@ -47,7 +47,10 @@ pub const SPEC: Spec = Spec {
     name: "ilc-tcp",
     summary: "a State Manager freezes TCP while a lower layer is away, and restores it",
     params: PARAMS,
-    build: |params| Box::new(IlcTcp::new(params)),
+    helps: Helps::UPLOADS,
+    mobile: Some(|params| Box::new(IlcTcp::new(params))),
+    fixed: None,
+    base_station: None,
 };
 
 /// Longest delay that a parameter may ask for: longer than any user waits.
@@ -283,6 +286,11 @@ impl Scheme for IlcTcp {
 
     fn poll_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
+    }
+
+    fn hears(&self, kind: &SignalKind) -> bool {
+        use SignalKind::{IpNotOk, IpOk, LinkNotOk, LinkOk};
+        matches!(kind, LinkOk | LinkNotOk | IpOk | IpNotOk)
     }
 
     fn notify_delay(&self) -> Duration {

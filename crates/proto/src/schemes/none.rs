@@ -15,14 +15,21 @@
 //! ## Parameters
 //! None.
 
-use super::{Action, Scheme, Spec};
+use super::{Action, Helps, Scheme, Spec};
 use crate::signal::Signal;
 use crate::tcp::Hooks;
 use crate::time::Instant;
 
 /// The table entry.
-pub const SPEC: Spec =
-    Spec { name: "none", summary: "plain TCP", params: &[], build: |_| Box::new(PlainTcp) };
+pub const SPEC: Spec = Spec {
+    name: "none",
+    summary: "plain TCP",
+    params: &[],
+    helps: Helps::NOTHING,
+    mobile: Some(|_| Box::new(PlainTcp)),
+    fixed: None,
+    base_station: None,
+};
 
 /// The policy that always proceeds.
 #[derive(Clone, Copy, Debug, Default)]

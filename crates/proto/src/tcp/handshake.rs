@@ -42,6 +42,7 @@ impl Connection {
                     value: timestamp(now),
                     echo: if answer { self.ts_recent } else { 0 },
                 }),
+                experimental: None,
             },
         }
     }

@@ -141,10 +141,11 @@ impl Connection {
     /// Bytes that `segment` takes on the wire, by the profile.
     pub fn wire_bytes(&self, segment: &Segment) -> u32 {
         let stamps = if segment.options.timestamps.is_some() { 12 } else { 0 };
+        let experimental = segment.options.experimental.map_or(0, |option| option.wire_bytes());
         if segment.len > 0 {
-            segment.len + self.profile.data_header_bytes + stamps
+            segment.len + self.profile.data_header_bytes + stamps + experimental
         } else {
-            self.profile.control_bytes + stamps
+            self.profile.control_bytes + stamps + experimental
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::BitOr;
 
-use super::SeqNumber;
+use super::{Experimental, SeqNumber};
 
 /// The control bits of a segment (RFC 9293 §3.1).
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -63,6 +63,8 @@ pub struct Options {
     pub window_scale: Option<u8>,
     /// Timestamps.
     pub timestamps: Option<Timestamps>,
+    /// What a scheme adds.
+    pub experimental: Option<Experimental>,
 }
 
 /// A segment.

@@ -225,8 +225,10 @@ fn step() -> impl Strategy<Value = Step> {
     let len = prop_oneof![3 => Just(0u32), 3 => 1u32..3_000, 1 => any::<u32>()];
     let window = prop_oneof![2 => Just(0u16), 1 => 1u16..2_000, 3 => any::<u16>()];
     let stamps = (any::<u32>(), any::<u32>()).prop_map(|(value, echo)| Timestamps { value, echo });
-    let options = (any::<Option<u16>>(), any::<Option<u8>>(), proptest::option::weighted(0.3, stamps))
-        .prop_map(|(mss, window_scale, timestamps)| Options { mss, window_scale, timestamps });
+    let options =
+        (any::<Option<u16>>(), any::<Option<u8>>(), proptest::option::weighted(0.3, stamps)).prop_map(
+            |(mss, window_scale, timestamps)| Options { mss, window_scale, timestamps, experimental: None },
+        );
     prop_oneof![
         12 => (number(), number(), len, window, flags(), options).prop_map(
             |(seq, ack, len, window, flags, options)| Step::Receive { seq, ack, len, window, flags, options },

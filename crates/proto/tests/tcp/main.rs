@@ -111,7 +111,12 @@ impl Solo {
         assert_eq!(syn.len(), 1);
         solo.now = at(20);
         let mut answer = solo.segment(0, 0, 1, Flags::SYN | Flags::ACK);
-        answer.options = Options { mss: Some(profile.mss as u16), window_scale: Some(0), timestamps: None };
+        answer.options = Options {
+            mss: Some(profile.mss as u16),
+            window_scale: Some(0),
+            timestamps: None,
+            experimental: None,
+        };
         if let Some(stamps) = syn[0].options.timestamps {
             answer.options.timestamps = Some(Timestamps { value: 1, echo: stamps.value });
         }

@@ -114,6 +114,7 @@ impl World<'_> {
             }
             self.carry_out_actions(node);
         }
+        self.wake_base_station(node);
         None
     }
 
@@ -176,7 +177,7 @@ impl World<'_> {
             let (here, to, peer) = (flow_end.node, flow_end.peer_node, flow_end.peer);
             let content = Content::Segment { segment, end: peer };
             let id = self.packets.insert(Packet { content, from: here, to, bytes, tunnel: None });
-            self.send(here, to, id, bytes);
+            self.send(here, to, id);
         }
     }
 
@@ -197,10 +198,15 @@ impl World<'_> {
         while let Some(action) =
             self.nodes[node as usize].scheme.as_mut().and_then(|scheme| scheme.poll_action())
         {
+            self.nodes[node as usize].interventions += 1;
             let (connection, command) = match action {
                 Action::Tcp { connection, command } => (connection, command),
                 Action::Mac(command) => {
                     self.command_macs(node, command);
+                    continue;
+                }
+                Action::Send { to, message } => {
+                    self.send_scheme_message(node, to, message);
                     continue;
                 }
             };
@@ -212,10 +218,14 @@ impl World<'_> {
                 self.observe_connection(end);
             }
         }
+        let deadline = self.nodes[node as usize].scheme.as_ref().and_then(|scheme| scheme.poll_timeout());
+        self.schedule_parts(node, deadline);
+    }
+
+    /// Sets the event of a node's parts of the scheme, unless it comes earlier.
+    pub(super) fn schedule_parts(&mut self, node: u32, deadline: Option<(Instant, &'static str)>) {
         let state = &mut self.nodes[node as usize];
-        if let Some((at, _)) = state.scheme.as_ref().and_then(|scheme| scheme.poll_timeout())
-            && at < state.pending
-        {
+        if let Some((at, _)) = deadline.filter(|(at, _)| *at < state.pending) {
             let at = at.max(self.now);
             state.pending = at;
             let first = (self.links.len() + self.ends.len()) as u32;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use segue_proto::base_station::StationEvent;
 use segue_proto::ip_state::{IpEvent, IpState};
 use segue_proto::mobile_ip::{
     Address, Correspondent, Decision, DropReason, ForeignAgent, Header, HomeAgent, Message, MobileNode,
@@ -13,7 +14,7 @@ use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::Event;
 
 use super::World;
-use super::packets::EVERYBODY;
+use super::packets::{Control, EVERYBODY};
 use crate::results::Place;
 use crate::scenario::mobile_ip::{AdvertisementPhase, address_of, node_of, with_phase};
 
@@ -226,7 +227,7 @@ impl World<'_> {
         self.roamers[node as usize].counts.messages += 1;
         let is_known = |n: &usize| *n < self.roamers.len();
         let destination = node_of(to).filter(is_known).map_or(EVERYBODY, |node| node as u32);
-        let id = self.packets.insert_message(node, destination, way, message);
+        let id = self.packets.insert_message(node, destination, way, Control::MobileIp(message));
         match (way, destination) {
             (Way::Link, EVERYBODY) => self.broadcast(node, id),
             (Way::Link, host) => self.send_on_link(node, host, id),
@@ -270,6 +271,7 @@ impl World<'_> {
             };
             if before != care_of {
                 self.observe(Place::Node(node as usize), Event::BindingChanged { host, care_of });
+                self.note_home(node, host, care_of);
             }
         }
         while let Some(event) =
@@ -289,8 +291,12 @@ impl World<'_> {
                 foreign_agent::Event::Departed { host, care_of } => {
                     let place = Place::Node(node as usize);
                     self.observe(place, Event::BindingChanged { host, care_of: Some(care_of) });
+                    self.tell_station(node, StationEvent::Departed { mobile: host, to: Some(care_of) });
                 }
-                foreign_agent::Event::Registered { .. } | foreign_agent::Event::Expired { .. } => {}
+                foreign_agent::Event::Registered { host, previous_agent } => {
+                    self.tell_station(node, StationEvent::Arrived { mobile: host, previous: previous_agent });
+                }
+                foreign_agent::Event::Expired { .. } => {}
             }
         }
     }

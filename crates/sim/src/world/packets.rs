@@ -1,6 +1,7 @@
 //! Packets under way.
 
-use segue_proto::mobile_ip::{Message, TUNNEL_HEADER_BYTES, Way};
+use segue_proto::base_station;
+use segue_proto::mobile_ip::{self, TUNNEL_HEADER_BYTES, Way};
 use segue_proto::tcp::Segment;
 
 /// Names a packet under way.
@@ -17,7 +18,7 @@ pub(super) enum Content {
     Segment { segment: Segment, end: u32 },
     /// Packet `number`, counted from 0, of a datagram source.
     Datagram { source: u32, number: u64 },
-    /// A control message of Mobile IP, by its place among [`Packets::messages`].
+    /// A control message, by its place among [`Packets::messages`].
     Message { message: u32, way: Way },
 }
 
@@ -58,10 +59,28 @@ impl Packet {
     }
 }
 
+/// A control message.
+#[derive(Clone, Debug)]
+pub(super) enum Control {
+    /// Of Mobile IP.
+    MobileIp(mobile_ip::Message),
+    /// From one part of the scheme to another.
+    Scheme(base_station::Message),
+}
+
+impl Control {
+    fn packet_bytes(&self) -> u32 {
+        match self {
+            Control::MobileIp(message) => message.packet_bytes(),
+            Control::Scheme(message) => message.packet_bytes(),
+        }
+    }
+}
+
 /// A control message that one or more packets carry: a broadcast frame leaves a copy at each hearer.
 #[derive(Debug)]
 struct Shared {
-    message: Message,
+    message: Control,
     packets: u32,
 }
 
@@ -86,7 +105,7 @@ impl Packets {
     }
 
     /// A packet of `bytes` with a control message.
-    pub(super) fn insert_message(&mut self, from: u32, to: u32, way: Way, message: Message) -> PacketId {
+    pub(super) fn insert_message(&mut self, from: u32, to: u32, way: Way, message: Control) -> PacketId {
         let bytes = message.packet_bytes();
         let shared = Shared { message, packets: 1 };
         let slot = if let Some(slot) = self.free_messages.pop() {
@@ -118,7 +137,7 @@ impl Packets {
     }
 
     /// The message at a place that a packet under way names.
-    pub(super) fn message(&self, place: u32) -> &Message {
+    pub(super) fn message(&self, place: u32) -> &Control {
         &self.messages[place as usize].message
     }
 

@@ -7,9 +7,10 @@
 
 use std::collections::VecDeque;
 
+use segue_proto::base_station::Towards;
 use segue_proto::mobile_ip::{Decision, Header};
 use segue_proto::rng::Streams;
-use segue_proto::signal::Source;
+use segue_proto::signal::{SignalKind, Source};
 use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::{DropCause, Event};
 use segue_proto::wifi::StationId;
@@ -117,19 +118,19 @@ impl World<'_> {
     #[inline]
     pub(super) fn route(&mut self, here: u32, id: PacketId) {
         let packet = self.packets.get(id);
-        let (to, bytes) = (packet.to, packet.bytes);
+        let to = packet.to;
         if to == here && self.roamers.is_empty() {
             self.deliver_packet(here, id);
         } else {
-            self.send(here, to, id, bytes);
+            self.send(here, to, id);
         }
     }
 
-    /// As [`World::route`], for a packet of `bytes` to another node, or in a tunnel.
+    /// As [`World::route`], for a packet to another node, or in a tunnel.
     #[inline]
-    pub(super) fn send(&mut self, here: u32, to: u32, id: PacketId, bytes: u32) {
+    pub(super) fn send(&mut self, here: u32, to: u32, id: PacketId) {
         if self.roamers.is_empty() {
-            self.forward(here, to, id, bytes);
+            self.forward(here, to, id);
         } else {
             self.route_among_roamers(here, id);
         }
@@ -141,8 +142,7 @@ impl World<'_> {
         let packet = self.packets.get_mut(id);
         if let Some(tunnel) = packet.tunnel {
             if tunnel.exit != here {
-                let bytes = packet.bytes;
-                return self.forward(here, tunnel.exit, id, bytes);
+                return self.forward(here, tunnel.exit, id);
             }
             tunnelled_by = packet.decapsulate();
         }
@@ -198,10 +198,7 @@ impl World<'_> {
         };
         match anchor {
             Some(anchor) if anchor == here => self.send_on_link(here, to, id),
-            Some(anchor) => {
-                let bytes = self.packets.get(id).bytes;
-                self.forward(here, anchor, id, bytes);
-            }
+            Some(anchor) => self.forward(here, anchor, id),
             None => self.drop_at_node(here, DropCause::NoAttachment, id),
         }
     }
@@ -217,6 +214,13 @@ impl World<'_> {
 
     /// One hop through the air, from node `here` to node `to`.
     pub(super) fn send_on_link(&mut self, here: u32, to: u32, id: PacketId) {
+        if !self.has_base_stations || self.passes_station(here, to, Towards::Mobile, id) {
+            self.send_by_radio(here, to, id);
+        }
+    }
+
+    /// As [`World::send_on_link`], behind the base station's part of the scheme.
+    pub(super) fn send_by_radio(&mut self, here: u32, to: u32, id: PacketId) {
         let theirs = &self.roamers[to as usize].stations;
         let common = self.roamers[here as usize].stations.iter().find_map(|(cell, station)| {
             let at = theirs.binary_search_by_key(cell, |(cell, _)| *cell).ok()?;
@@ -224,7 +228,12 @@ impl World<'_> {
         });
         match common {
             Some((cell, from, to)) => self.send_on_air(cell, from, StationId(to), id),
-            None => self.drop_at_node(here, DropCause::NoAttachment, id),
+            None => {
+                if self.has_base_stations {
+                    self.note_undelivered(here, to, id);
+                }
+                self.drop_at_node(here, DropCause::NoAttachment, id);
+            }
         }
     }
 
@@ -260,6 +269,7 @@ impl World<'_> {
             }
             self.wake_roles(node);
         } else if roamer.anchor == Anchor::AccessPoint {
+            self.note_handover(node, lost, found);
             self.note_attachment(node, found);
             self.note_cut(node, found.is_none());
         }
@@ -301,6 +311,9 @@ impl World<'_> {
         roamer.counts.attachments += u64::from(gateway.is_some());
         let to = gateway.map(|node| address_of(node as usize));
         self.observe(Place::Node(host as usize), Event::AttachmentChanged { to });
+        if let Some(station) = to {
+            self.send_news(host, Some(SignalKind::Attached { station }), Source::Link);
+        }
     }
 
     /// Notes when a host is cut off from the network, and when that is over: what its flows send next ends their

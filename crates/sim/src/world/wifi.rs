@@ -3,6 +3,7 @@
 //! Every station has at most one useful event, every frame on air one. A station that was given something to do is noted
 //! and served when the present event has been dealt with, so that no station is entered while it speaks.
 
+use segue_proto::base_station::Towards;
 use segue_proto::rng::Streams;
 use segue_proto::schemes::MacCommand;
 use segue_proto::signal::{SignalKind, Source};
@@ -434,11 +435,17 @@ impl World<'_> {
             // Its hearers have still to get it.
             wifi::Event::Delivered { to: StationId::BROADCAST, .. } => {}
             wifi::Event::Delivered { packet, to, .. } => {
+                if self.has_base_stations {
+                    self.note_delivered(node, self.node_of_station(cell, to));
+                }
                 self.packets.remove(PacketId(packet.handle));
                 self.send_news(node, event.frame_sent(), Source::Mac);
                 self.note_reach_of(cell, node, to, true);
             }
             wifi::Event::Dropped { packet, to, .. } => {
+                if self.has_base_stations {
+                    self.note_undelivered(node, self.node_of_station(cell, to), PacketId(packet.handle));
+                }
                 self.packets.remove(PacketId(packet.handle));
                 self.observe_station_drop(cell as u32, number, DropCause::RetryLimit, packet.bytes);
                 self.send_news(node, event.frame_sent(), Source::Mac);
@@ -462,6 +469,11 @@ impl World<'_> {
             }
         }
         self.observe(Place::Node(node as usize), Event::CommandExecuted { command: command.name() });
+    }
+
+    /// The node of a station that a frame was for.
+    fn node_of_station(&self, cell: usize, to: StationId) -> u32 {
+        self.cells[cell].stations.get(to.0 as usize).map_or(EVERYBODY, |station| station.node)
     }
 
     /// The MAC of `node` has learned whether it reaches the station `to`.
@@ -491,7 +503,9 @@ impl World<'_> {
             }
             _ => {
                 let copy = self.packets.copy(id);
-                self.route(node, copy);
+                if !self.has_base_stations || self.passes_station(node, sender, Towards::Fixed, copy) {
+                    self.route(node, copy);
+                }
             }
         }
     }
