@@ -115,7 +115,7 @@ impl Observer for Messages {
 }
 
 fn with_spy(text: &str) -> Scenario {
-    let mut scenario = Scenario::from_toml("spy.toml", text).unwrap();
+    let mut scenario = Scenario::from_toml("spy.toml", text).expect("a valid scenario");
     scenario.scheme = SchemeChoice { spec: &SPY, params: Params::defaults(SPY.params) };
     scenario
 }
@@ -167,8 +167,8 @@ fn host_and_station_greet_each_other_at_the_start() {
 
 #[test]
 fn a_roaming_host_greets_each_station_that_it_comes_to() {
-    let text =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/walk.toml")).unwrap();
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/walk.toml"))
+        .expect("the walk");
     let mut messages = Messages::default();
     run_observed(&with_spy(&text), 1, &mut messages);
     let count = |name: &str| messages.0.iter().filter(|(_, message)| *message == name).count();
