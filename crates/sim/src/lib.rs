@@ -14,6 +14,7 @@
 pub mod event_queue;
 pub mod link;
 pub mod loss;
+pub mod measure;
 pub mod mobility;
 pub mod outage;
 pub mod radio;

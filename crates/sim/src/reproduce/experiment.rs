@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use segue_proto::time::Instant;
-use segue_proto::trace::Event;
+use segue_proto::params::Params;
 use serde::Deserialize;
 
 use super::{ReproduceError, read};
-use crate::results::{Observer, Place, Results};
+use crate::measure::{self, Measure, Order};
 use crate::scenario::{self, Scenario, Setting};
 use crate::table::{Cell, Table};
-use crate::{run, run_observed};
 
 /// `[[tables]]` of `criteria.toml`.
 #[derive(Clone, Debug, Deserialize)]
@@ -34,13 +32,25 @@ pub(super) struct Experiment {
     /// Set for one row only, after `each_row`.
     #[serde(default)]
     one_row: Vec<OneRow>,
-    /// How many runs each value is the mean of, with seeds from 1; without, one run with the scenario's own seed.
+    /// How many runs each value is made of, with seeds from 1; without, one run with the scenario's own seed.
     seeds: Option<u64>,
-    /// Measured columns.
-    columns: Vec<Column>,
-    /// Columns computed from measured ones.
+    /// How a value is made of several runs.
     #[serde(default)]
-    gains: Vec<Gain>,
+    average: Average,
+    /// Measured columns. Those with the same settings are measured of the same runs.
+    columns: Vec<Column>,
+    /// Columns computed from columns before them.
+    #[serde(default)]
+    derived: Vec<Derived>,
+}
+
+/// How one value is made of several runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Average {
+    #[default]
+    Mean,
+    Median,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -61,35 +71,62 @@ struct OneRow {
 #[serde(deny_unknown_fields)]
 struct Column {
     name: String,
-    #[serde(default)]
-    measure: Measure,
+    /// Default: the finish of the first flow.
+    measure: Option<MeasureWord>,
     /// Set for this column.
     #[serde(default)]
     set: BTreeMap<String, String>,
+}
+
+/// A measure of the table [`measure::ALL`]: its name alone, or `name`, `flow` (default the first) and its parameters.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum MeasureWord {
+    Name(String),
+    Detailed(BTreeMap<String, String>),
 }
 
 fn printed_word() -> String {
     "printed".to_owned()
 }
 
-/// What is measured of the first flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Measure {
-    /// Simulated time at which its last byte was acknowledged, in s.
-    #[default]
-    FinishS,
-    /// Instant of the timeout whose number (from 1) is the row's value, in s.
-    TimeoutS,
-}
-
-/// A column `name` = 100 · (against − of) / against.
+/// A column computed from two others.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Gain {
+struct Derived {
     name: String,
+    #[serde(default)]
+    kind: Computation,
     of: String,
     against: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Computation {
+    /// 100 · (against − of) / against: what less of something is better by.
+    #[default]
+    GainPercent,
+    /// 100 · (of − against) / against: what more of something is better by.
+    RisePercent,
+    /// of / against.
+    Ratio,
+    /// of − against.
+    Difference,
+    /// log₁₀ of the ratio.
+    Log10Ratio,
+}
+
+impl Computation {
+    fn of(self, of: f64, against: f64) -> f64 {
+        match self {
+            Computation::GainPercent => 100.0 * (against - of) / against,
+            Computation::RisePercent => 100.0 * (of - against) / against,
+            Computation::Ratio => of / against,
+            Computation::Difference => of - against,
+            Computation::Log10Ratio => libm::log10(of / against),
+        }
+    }
 }
 
 /// A table whose scenarios have been accepted.
@@ -98,8 +135,16 @@ pub(super) struct Prepared<'a> {
     row_column: String,
     rows: Vec<f64>,
     printed: BTreeMap<String, Vec<Option<f64>>>,
-    /// By row, then by column.
-    scenarios: Vec<Scenario>,
+    /// The columns of each group: those with the same settings.
+    groups: Vec<Vec<usize>>,
+    /// By row, then by group.
+    runs: Vec<PlannedRun>,
+}
+
+/// A scenario, and what is to be measured of it, by the columns of its group.
+struct PlannedRun {
+    scenario: Scenario,
+    orders: Vec<Order>,
 }
 
 /// A table after its runs.
@@ -116,27 +161,66 @@ pub(super) struct Measured {
 /// Reads the scenario and the printed numbers of `experiment`, and checks every variation.
 pub(super) fn prepare<'a>(key: &str, experiment: &'a Experiment) -> Result<Prepared<'a>, ReproduceError> {
     let (row_column, rows, printed) = rows_of(key, experiment)?;
-    let mut scenarios = Vec::with_capacity(rows.len() * experiment.columns.len());
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (i, column) in experiment.columns.iter().enumerate() {
+        match groups.iter_mut().find(|group| experiment.columns[group[0]].set == column.set) {
+            Some(group) => group.push(i),
+            None => groups.push(vec![i]),
+        }
+    }
+    let mut runs = Vec::with_capacity(rows.len() * groups.len());
     for row in &rows {
-        for column in &experiment.columns {
+        for group in &groups {
+            let ones = experiment.one_row.iter().filter(|one| one.row.total_cmp(row).is_eq());
+            let set = &experiment.columns[group[0]].set;
             let settings: Vec<Setting> = experiment
                 .each_row
                 .iter()
-                .chain(
-                    experiment
-                        .one_row
-                        .iter()
-                        .filter(|one| one.row.total_cmp(row).is_eq())
-                        .flat_map(|one| &one.set),
-                )
-                .chain(&column.set)
+                .chain(ones.flat_map(|one| &one.set))
+                .chain(set)
                 .map(|(path, value)| Setting { path: path.clone(), value: fill(value, *row) })
                 .collect();
-            let file = format!("{key}/{}", experiment.scenario);
-            scenarios.push(scenario::load(&file, &read, &settings)?);
+            let scenario = scenario::load(&format!("{key}/{}", experiment.scenario), &read, &settings)?;
+            let refuse = |name: &str, message: String| ReproduceError::File {
+                file: format!("{key}/criteria.toml"),
+                message: format!("column {name} of table {}: {message}", experiment.id),
+            };
+            let order = |i: &usize| {
+                let column = &experiment.columns[*i];
+                order_of(column, &scenario, *row).map_err(|message| refuse(&column.name, message))
+            };
+            let orders = group.iter().map(order).collect::<Result<Vec<Order>, _>>()?;
+            runs.push(PlannedRun { scenario, orders });
         }
     }
-    Ok(Prepared { experiment, row_column, rows, printed, scenarios })
+    Ok(Prepared { experiment, row_column, rows, printed, groups, runs })
+}
+
+/// What `column` wants to know of a run.
+fn order_of(column: &Column, scenario: &Scenario, row: f64) -> Result<Order, String> {
+    let none = BTreeMap::new();
+    let (name, words) = match &column.measure {
+        None => ("finish", &none),
+        Some(MeasureWord::Name(name)) => (name.as_str(), &none),
+        Some(MeasureWord::Detailed(words)) => {
+            (words.get("name").map(String::as_str).ok_or("a measure needs a name")?, words)
+        }
+    };
+    let measure = Measure::named(name).ok_or_else(|| {
+        let all: Vec<&str> = measure::ALL.iter().map(|measure| measure.name).collect();
+        format!("there is no measure \"{name}\"; allowed: {}", all.join(", "))
+    })?;
+    let mut params = Params::defaults(measure.params);
+    let mut flow = 0;
+    for (key, value) in words.iter().filter(|(key, _)| *key != "name") {
+        if key == "flow" {
+            let named = scenario.flows.iter().position(|flow| flow.name == *value);
+            flow = named.ok_or_else(|| format!("there is no flow \"{value}\""))?;
+        } else {
+            params.set(key, &fill(value, row)).map_err(|error| format!("{key}: {error}"))?;
+        }
+    }
+    Ok(Order { measure, flow, params })
 }
 
 /// Puts the row's value into a setting.
@@ -182,7 +266,7 @@ fn parse_printed(text: &str) -> Option<(String, Vec<f64>, Printed)> {
 impl Prepared<'_> {
     /// How many runs the table takes.
     pub(super) fn runs(&self) -> usize {
-        self.scenarios.len() * self.seeds().len()
+        self.runs.len() * self.seeds().len()
     }
 
     /// The seeds of each value.
@@ -192,35 +276,35 @@ impl Prepared<'_> {
 
     /// Runs everything, on all cores; `count` is called after each run.
     pub(super) fn run(self, count: &(dyn Fn() + Sync)) -> Measured {
-        let columns = &self.experiment.columns;
         let seeds = self.seeds();
-        let singles: Vec<Option<f64>> = (0..self.runs())
+        let singles: Vec<Vec<Option<f64>>> = (0..self.runs())
             .into_par_iter()
             .map(|run| {
-                let (i, seed) = (run / seeds.len(), seeds[run % seeds.len()]);
-                let scenario = &self.scenarios[i];
-                let row = self.rows[i / columns.len()];
-                let value =
-                    columns[i % columns.len()].measure.of(scenario, seed.unwrap_or(scenario.seed), row);
+                let PlannedRun { scenario, orders } = &self.runs[run / seeds.len()];
+                let seed = seeds[run % seeds.len()].unwrap_or(scenario.seed);
+                let values = measure::take(scenario, seed, orders);
                 count();
-                value
+                values
             })
             .collect();
-        let values: Vec<Option<f64>> = singles.chunks_exact(seeds.len()).map(mean).collect();
-        let column_values = |c: usize| values.iter().skip(c).step_by(columns.len()).copied().collect();
-        let mut measured: Vec<(String, Vec<Option<f64>>)> =
-            columns.iter().enumerate().map(|(c, column)| (column.name.clone(), column_values(c))).collect();
-        for gain in &self.experiment.gains {
+        let of_seeds: Vec<&[Vec<Option<f64>>]> = singles.chunks_exact(seeds.len()).collect();
+        let mut columns = vec![Vec::with_capacity(self.rows.len()); self.experiment.columns.len()];
+        for (run, values) in of_seeds.iter().enumerate() {
+            for (place, column) in self.groups[run % self.groups.len()].iter().enumerate() {
+                let of_column: Vec<Option<f64>> = values.iter().map(|values| values[place]).collect();
+                columns[*column].push(self.experiment.average.of(&of_column));
+            }
+        }
+        let names = self.experiment.columns.iter().map(|column| column.name.clone());
+        let mut measured: Vec<(String, Vec<Option<f64>>)> = names.zip(columns).collect();
+        for derived in &self.experiment.derived {
             let find = |name: &str| {
-                measured
-                    .iter()
-                    .find(|(n, _)| n == name)
-                    .map_or(vec![None; self.rows.len()], |(_, v)| v.clone())
+                let found = measured.iter().find(|(n, _)| n == name);
+                found.map_or(vec![None; self.rows.len()], |(_, values)| values.clone())
             };
-            let percent =
-                |(of, against): (Option<f64>, Option<f64>)| Some(100.0 * (against? - of?) / against?);
-            let column = find(&gain.of).into_iter().zip(find(&gain.against)).map(percent).collect();
-            measured.push((gain.name.clone(), column));
+            let compute = |(of, against): (Option<f64>, Option<f64>)| Some(derived.kind.of(of?, against?));
+            let column = find(&derived.of).into_iter().zip(find(&derived.against)).map(compute).collect();
+            measured.push((derived.name.clone(), column));
         }
         Measured {
             id: self.experiment.id.clone(),
@@ -234,37 +318,18 @@ impl Prepared<'_> {
     }
 }
 
-/// The mean; none if one is missing.
-fn mean(values: &[Option<f64>]) -> Option<f64> {
-    let sum: Option<f64> = values.iter().copied().sum();
-    sum.map(|sum| sum / values.len() as f64)
-}
-
-impl Measure {
-    fn of(self, scenario: &Scenario, seed: u64, row: f64) -> Option<f64> {
+impl Average {
+    /// The average; none if one value is missing.
+    fn of(self, values: &[Option<f64>]) -> Option<f64> {
+        let mut values: Vec<f64> = values.iter().copied().collect::<Option<_>>()?;
         match self {
-            Measure::FinishS => finish_s(&run(scenario, seed)),
-            Measure::TimeoutS => {
-                let mut timeouts = Timeouts(Vec::new());
-                run_observed(scenario, seed, &mut timeouts);
-                // Rows are numbered from 1.
-                timeouts.0.get((row as usize).checked_sub(1)?).map(|at| at.as_secs_f64())
+            Average::Mean => Some(values.iter().sum::<f64>() / values.len() as f64),
+            Average::Median => {
+                values.sort_by(f64::total_cmp);
+                let upper = *values.get(values.len() / 2)?;
+                let lower = values[(values.len() - 1) / 2];
+                Some((lower + upper) / 2.0)
             }
-        }
-    }
-}
-
-fn finish_s(results: &Results) -> Option<f64> {
-    results.flows[0].finished.map(Instant::as_secs_f64)
-}
-
-/// Instants of the first flow's timeouts.
-struct Timeouts(Vec<Instant>);
-
-impl Observer for Timeouts {
-    fn observe(&mut self, at: Instant, place: Place, event: &Event) {
-        if place == Place::End(0) && matches!(event, Event::TimeoutExpired { .. }) {
-            self.0.push(at);
         }
     }
 }
@@ -324,6 +389,15 @@ mod tests {
         assert_eq!(fill("{-0.034} s", 5.0), "4.966 s");
         assert_eq!(fill("{+0.5}", 1.0), "1.5");
         assert_eq!(fill("off", 1.0), "off");
+    }
+
+    #[test]
+    fn an_average_needs_all_values() {
+        let values = [Some(1.0), Some(2.0), Some(9.0)];
+        assert_eq!(Average::Mean.of(&values), Some(4.0));
+        assert_eq!(Average::Median.of(&values), Some(2.0));
+        assert_eq!(Average::Median.of(&values[..2]), Some(1.5));
+        assert_eq!(Average::Mean.of(&[Some(1.0), None]), None);
     }
 
     #[test]
