@@ -1,6 +1,6 @@
 //! Closing, resetting and giving up (RFC 9293 §3.6, §3.10.4–3.10.5).
 
-use super::connection::{Connection, EndReason, State, TIME_WAIT};
+use super::connection::{Connection, EndReason, State, TIME_WAIT, Timers};
 use super::hooks::Hooks;
 use crate::time::Instant;
 use crate::trace::Event;
@@ -8,7 +8,7 @@ use crate::trace::Event;
 impl Connection {
     /// No more data will be written: a FIN follows the last byte.
     pub fn close(&mut self) {
-        if self.end.is_none() && self.state != State::Listen {
+        if self.end.is_none() && self.state != State::Listen && !self.moving {
             self.start_round();
             self.snd.fin_queued = true;
         }
@@ -16,7 +16,7 @@ impl Connection {
 
     /// Ends at once; the peer is told by a reset.
     pub fn abort<H: Hooks + ?Sized>(&mut self, now: Instant, hooks: &mut H) {
-        if self.end.is_none() {
+        if self.end.is_none() && !self.moving {
             self.reset_due = self.state.is_synchronised() || self.state == State::SynReceived;
             self.finish(EndReason::Aborted, now, hooks);
         }
@@ -24,22 +24,18 @@ impl Connection {
 
     /// The connection is over.
     pub(super) fn finish<H: Hooks + ?Sized>(&mut self, reason: EndReason, now: Instant, hooks: &mut H) {
-        let timers = &mut self.timers;
-        for timer in [
-            &mut timers.rto,
-            &mut timers.delayed_ack,
-            &mut timers.persist,
-            &mut timers.time_wait,
-            &mut timers.user,
-        ] {
-            *timer = Instant::MAX;
-        }
+        self.stop_timers();
         self.end = Some(reason);
         self.syn_due = false;
         self.acks_due = 0;
         self.probe_due = false;
         self.emit(|| Event::Ended { reason });
         self.change_state(State::Closed, now, hooks);
+    }
+
+    /// No deadline any more.
+    pub(super) fn stop_timers(&mut self) {
+        self.timers = Timers::OFF;
     }
 
     /// Our FIN has been sent for the first time.

@@ -93,7 +93,7 @@ impl Connection {
     /// Carries out `command`; the driver then polls for segments. Ignored before the handshake is complete, after the
     /// end, and where it makes no sense (a restore without a freeze).
     pub fn execute(&mut self, command: Command, now: Instant) {
-        if !self.state().is_synchronised() || self.state() == State::TimeWait {
+        if !self.state().is_synchronised() || self.state() == State::TimeWait || self.moving {
             return;
         }
         self.start_round();

@@ -110,6 +110,8 @@ pub enum EndReason {
     Aborted,
     /// Nothing was acknowledged for the user timeout.
     UserTimeout,
+    /// Another host has it now; the peer noticed nothing.
+    Moved,
 }
 
 impl EndReason {
@@ -120,6 +122,7 @@ impl EndReason {
             EndReason::Reset => "reset",
             EndReason::Aborted => "aborted",
             EndReason::UserTimeout => "user-timeout",
+            EndReason::Moved => "moved",
         }
     }
 }
@@ -181,6 +184,17 @@ pub(super) struct Timers {
     pub user: Instant,
 }
 
+impl Timers {
+    /// None is set.
+    pub(super) const OFF: Timers = Timers {
+        rto: Instant::MAX,
+        delayed_ack: Instant::MAX,
+        persist: Instant::MAX,
+        time_wait: Instant::MAX,
+        user: Instant::MAX,
+    };
+}
+
 /// One end of a connection.
 #[derive(Clone, Debug)]
 pub struct Connection {
@@ -224,6 +238,10 @@ pub struct Connection {
     pub(super) ts_recent: u32,
     /// The position last acknowledged to the peer (`Last.ACK.sent`, RFC 7323 §4.3).
     pub(super) last_ack_sent: u64,
+    /// What our timestamp clock is ahead of `now`; not zero after a move.
+    pub(super) clock_offset: u32,
+    /// Its state has been exported: it neither sends nor takes in anything.
+    pub(super) moving: bool,
     pub(super) end: Option<EndReason>,
     /// Typed events, if somebody wants them.
     pub(super) trace: Option<Vec<Event>>,
@@ -248,7 +266,7 @@ impl Connection {
         Self::new(config, State::Listen)
     }
 
-    fn new(config: Config, state: State) -> Self {
+    pub(super) fn new(config: Config, state: State) -> Self {
         let Config { id, profile, variant, iss, auto_read } = config;
         let wanted = u64::from(profile.window) * u64::from(profile.mss);
         let scale = (0..14).find(|s| wanted >> s <= 65_535).unwrap_or(14);
@@ -270,13 +288,7 @@ impl Connection {
             cc: (variant.cc().build)(),
             rtt: Estimator::new(&profile),
             control: Control::Running,
-            timers: Timers {
-                rto: Instant::MAX,
-                delayed_ack: Instant::MAX,
-                persist: Instant::MAX,
-                time_wait: Instant::MAX,
-                user: Instant::MAX,
-            },
+            timers: Timers::OFF,
             stats: Stats::default(),
             syn_due: false,
             syn_repeated: false,
@@ -292,6 +304,8 @@ impl Connection {
             timestamps: profile.timestamps,
             ts_recent: 0,
             last_ack_sent: 0,
+            clock_offset: 0,
+            moving: false,
             end: None,
             trace: None,
             profile,
@@ -387,7 +401,7 @@ impl Connection {
 
     /// Adds `bytes` bytes to the stream. Ignored after [`Connection::close`].
     pub fn write(&mut self, bytes: u64) {
-        if !self.snd.fin_queued && self.end.is_none() {
+        if !self.snd.fin_queued && self.end.is_none() && !self.moving {
             self.start_round();
             self.snd.stream_end = self.snd.stream_end.saturating_add(bytes);
         }
@@ -395,7 +409,7 @@ impl Connection {
 
     /// The application takes `bytes` bytes out of the receive buffer.
     pub fn read(&mut self, bytes: u64) {
-        if self.rcv.read(bytes) && self.state.is_synchronised() {
+        if !self.moving && self.rcv.read(bytes) && self.state.is_synchronised() {
             self.acks_due = self.acks_due.max(1);
         }
     }

@@ -39,7 +39,7 @@ impl Connection {
                 mss: Some(self.profile.mss.min(65_535) as u16),
                 window_scale: Some(self.rcv_scale),
                 timestamps: offer_timestamps.then(|| Timestamps {
-                    value: timestamp(now),
+                    value: self.timestamp(now),
                     echo: if answer { self.ts_recent } else { 0 },
                 }),
                 experimental: None,
@@ -144,6 +144,11 @@ impl Connection {
             self.rtt.restart(crate::time::Duration::from_secs(3));
         }
         self.arm_after_ack(now, hooks);
+    }
+
+    /// Our clock of the timestamps option.
+    pub(super) fn timestamp(&self, now: Instant) -> u32 {
+        timestamp(now).wrapping_add(self.clock_offset)
     }
 }
 

@@ -3,7 +3,6 @@
 use super::SeqNumber;
 use super::cc::CongestionControl;
 use super::connection::{Connection, Control, EndReason, State};
-use super::handshake::timestamp;
 use super::hooks::{Hooks, Loss, Verdict};
 use super::receive::AckWhen;
 use super::recovery::{DUP_THRESH, NewAck, Recovery};
@@ -15,6 +14,9 @@ impl Connection {
     /// Takes a segment. Whatever it holds, it cannot do more harm than a network can: what does not fit is counted
     /// in [`Stats::refused`](super::Stats::refused) and dropped.
     pub fn handle_segment<H: Hooks + ?Sized>(&mut self, segment: &Segment, now: Instant, hooks: &mut H) {
+        if self.moving {
+            return;
+        }
         self.start_round();
         match self.state {
             State::Closed => {}
@@ -255,7 +257,7 @@ impl Connection {
         hooks: &mut H,
     ) {
         let stamped = segment.options.timestamps.filter(|_| self.timestamps).map(|stamps| {
-            let millis = timestamp(now).wrapping_sub(stamps.echo);
+            let millis = self.timestamp(now).wrapping_sub(stamps.echo);
             Instant::from_nanos(now.as_nanos().saturating_sub(u64::from(millis) * 1_000_000))
         });
         let timed = self.snd.timed.filter(|(end, _)| ack >= *end).map(|(_, sent_at)| sent_at);
@@ -345,6 +347,9 @@ impl Connection {
     /// The network reports a packet as undeliverable, quoting sequence number `quoted` (RFC 5927 §4.1: believed only
     /// if it lies within what is outstanding).
     pub fn handle_unreachable<H: Hooks + ?Sized>(&mut self, quoted: SeqNumber, now: Instant, hooks: &mut H) {
+        if self.moving {
+            return;
+        }
         let position = quoted.unwrap_near(self.snd.snd_una, self.iss);
         let outstanding = self.snd.snd_una..self.snd.snd_max;
         if position.is_some_and(|p| outstanding.contains(&p)) {

@@ -1,7 +1,6 @@
 //! What leaves a connection, segment by segment.
 
 use super::connection::{Connection, Control, State};
-use super::handshake::timestamp;
 use super::hooks::Hooks;
 use super::segment::{Flags, Options, Segment, Timestamps};
 use super::send::{Budget, Piece};
@@ -11,6 +10,9 @@ use crate::trace::Event;
 impl Connection {
     /// The next segment to send, if any.
     pub fn poll_transmit<H: Hooks + ?Sized>(&mut self, now: Instant, hooks: &mut H) -> Option<Segment> {
+        if self.moving {
+            return None;
+        }
         if self.reset_due {
             self.reset_due = false;
             return Some(self.bare_segment(self.snd.snd_max, Flags::RST | Flags::ACK, now));
@@ -124,7 +126,7 @@ impl Connection {
             options: Options {
                 timestamps: self
                     .timestamps
-                    .then(|| Timestamps { value: timestamp(now), echo: self.ts_recent }),
+                    .then(|| Timestamps { value: self.timestamp(now), echo: self.ts_recent }),
                 ..Options::default()
             },
         }

@@ -2,7 +2,7 @@
 //!
 //! Positions are those of the peer's [`Sender`](super::send::Sender): its SYN is 0, its first byte 1.
 
-use super::Profile;
+use super::{Profile, ReceiveState};
 use crate::time::{Duration, Instant};
 
 /// When the data just received is to be acknowledged.
@@ -53,6 +53,28 @@ impl Receiver {
             mss: u64::from(profile.mss),
             closed_by_command: false,
         }
+    }
+
+    /// What another host needs to go on.
+    pub(super) fn capture(&self, last_ack_sent: u64, rcv_scale: u8) -> ReceiveState {
+        ReceiveState {
+            rcv_nxt: self.rcv_nxt,
+            rcv_edge: self.rcv_edge,
+            unread: self.unread,
+            beyond: self.beyond.clone(),
+            fin: self.fin,
+            last_ack_sent,
+            rcv_scale,
+        }
+    }
+
+    /// Goes on from another host's state, with the buffer of this one.
+    pub(super) fn establish(&mut self, state: &ReceiveState) {
+        self.rcv_nxt = state.rcv_nxt;
+        self.rcv_edge = state.rcv_edge;
+        self.unread = state.unread;
+        self.beyond.clone_from(&state.beyond);
+        self.fin = state.fin;
     }
 
     /// In-order bytes waiting for the application.

@@ -8,7 +8,7 @@
 //! * The granularity term `G` of §2.3 is a floor of two ticks on the result.
 //! * With [`Profile::forget_srtt_above`] the estimate is dropped after long backoff (§5, closing note, allows it).
 
-use super::Profile;
+use super::{Profile, RttState};
 use crate::time::{Duration, Instant};
 
 /// The estimator of one connection.
@@ -103,6 +103,25 @@ impl Estimator {
     /// Starts again from `initial_rto`, as after a retransmitted SYN (RFC 6298 §5.7).
     pub fn restart(&mut self, initial_rto: Duration) {
         (self.srtt, self.rttvar, self.rto_base, self.multiplier) = (0, 0, initial_rto, 1);
+    }
+
+    /// The estimate, for another host.
+    pub(super) fn capture(&self) -> RttState {
+        RttState {
+            srtt: self.srtt(),
+            rttvar: Duration::from_nanos(self.rttvar * self.tick / 4),
+            rto_base: self.rto_base,
+            backoff: self.backoff(),
+        }
+    }
+
+    /// Goes on from another host's estimate, in ticks of this one's clock.
+    pub(super) fn establish(&mut self, state: &RttState) {
+        let ticks = |time: Duration, scale: u64| time.as_nanos().saturating_mul(scale) / self.tick;
+        let srtt = state.srtt.map_or(0, |srtt| ticks(srtt, 8).max(1));
+        let rttvar = ticks(state.rttvar, 4);
+        (self.srtt, self.rttvar, self.rto_base) = (srtt, rttvar, state.rto_base);
+        self.multiplier = 1 << state.backoff.min(62);
     }
 
     /// The smoothed round-trip time; `None` before the first sample.

@@ -6,6 +6,7 @@
 mod close;
 mod handshake;
 mod hostile;
+mod migrate;
 mod policy;
 mod recovery;
 mod round_trip;
