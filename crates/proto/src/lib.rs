@@ -11,6 +11,7 @@
 //! * [`tcp`]: a TCP connection with hooks at the points where a lower layer may have a say.
 //! * [`schemes`]: the policies that answer those hooks; one file each, one table.
 //! * [`base_station`]: what a scheme may do where the radio of a mobile host ends.
+//! * [`split`]: split connections whose middle moves with the mobile host (I-TCP).
 //! * [`signal`]: all that one layer may tell another.
 //! * [`wifi`]: one 802.11 station: the distributed coordination function.
 //! * [`link_state`] and [`ip_state`]: the detectors that turn evidence into signals.
@@ -25,6 +26,7 @@ pub mod params;
 pub mod rng;
 pub mod schemes;
 pub mod signal;
+pub mod split;
 pub mod tcp;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

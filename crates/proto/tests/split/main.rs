@@ -1,0 +1,3 @@
+//! Split connections: the handoff by itself, and whole networks.
+
+mod handoff;
