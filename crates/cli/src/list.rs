@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use segue_proto::params::Param;
-use segue_proto::schemes;
 use segue_proto::tcp::{profile, variant};
+use segue_proto::{queue, schemes};
 use segue_sim::table::{Cell, Table};
-use segue_sim::{link, loss, reproduce, scenario};
+use segue_sim::{loss, reproduce, scenario};
 use serde_json::{Map, Value, json};
 
 use crate::args::{Format, Kind, ListArgs};
@@ -51,8 +51,8 @@ pub fn list(args: &ListArgs) -> Result<u8, Refusal> {
     let with_parameters = args.verbose || args.name.is_some();
     match args.format {
         Format::Json => output::print_json(&document(args.what, &entries))?,
-        Format::Csv if with_parameters && args.what == Kind::Schemes => {
-            output::print(&all_parameters(&entries).csv())?;
+        Format::Csv if with_parameters && entries.iter().all(|entry| entry.parameters.is_some()) => {
+            output::print(&all_parameters(args.what.names().1, &entries).csv())?;
         }
         Format::Csv => output::print(&summaries(&entries).csv())?,
         Format::Table => output::print(&text(&entries, with_parameters))?,
@@ -72,7 +72,10 @@ fn entries(kind: Kind) -> Result<Vec<Entry>, Refusal> {
             .map(|tcp| Entry::new(tcp.name, format!("{}; {}", tcp.recovery().summary, tcp.cc().summary)))
             .collect(),
         Kind::Profiles => profile::ALL.iter().map(|p| Entry::new(p.name, p.summary)).collect(),
-        Kind::Queues => pairs(link::ALL),
+        Kind::Queues => queue::ALL
+            .iter()
+            .map(|spec| Entry { parameters: Some(spec.params), ..Entry::new(spec.name, spec.summary) })
+            .collect(),
         Kind::Losses => pairs(loss::ALL),
         Kind::Scenarios => scenarios()?,
         Kind::Papers => reproduce::paper_keys()
@@ -142,15 +145,15 @@ fn parameters(parameters: &[Param]) -> Table {
     }
 }
 
-/// The parameters of all entries in one table.
-fn all_parameters(entries: &[Entry]) -> Table {
+/// The parameters of all entries in one table; `noun` names an entry.
+fn all_parameters(noun: &str, entries: &[Entry]) -> Table {
     let rows = entries.iter().flat_map(|entry| {
         let name = Cell::Text(entry.name.clone());
         let own = entry.parameters.unwrap_or_default();
         own.iter().map(move |p| [vec![name.clone()], parameter_row(p)].concat())
     });
     Table {
-        columns: ["scheme", "parameter", "default", "allowed", "meaning"].map(str::to_owned).to_vec(),
+        columns: [noun, "parameter", "default", "allowed", "meaning"].map(str::to_owned).to_vec(),
         rows: rows.collect(),
         ..Table::default()
     }

@@ -13,6 +13,7 @@
 //! * [`base_station`]: what a scheme may do where the radio of a mobile host ends.
 //! * [`split`]: split connections whose middle moves with the mobile host (I-TCP).
 //! * [`signal`]: all that one layer may tell another.
+//! * [`queue`]: who may wait for a transmitter, and who is dropped.
 //! * [`wifi`]: one 802.11 station: the distributed coordination function.
 //! * [`link_state`] and [`ip_state`]: the detectors that turn evidence into signals.
 //! * [`trace`]: the typed events that tests, tools and results read.
@@ -23,6 +24,7 @@ pub mod ip_state;
 pub mod link_state;
 pub mod mobile_ip;
 pub mod params;
+pub mod queue;
 pub mod rng;
 pub mod schemes;
 pub mod signal;

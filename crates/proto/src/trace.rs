@@ -137,6 +137,8 @@ pub enum Event {
 pub enum DropCause {
     /// The queue was full.
     QueueFull,
+    /// The queue's discipline dropped it although there was room.
+    QueueEarly,
     /// The loss model said so.
     Loss,
     /// The link was down.
@@ -154,6 +156,7 @@ impl DropCause {
     pub fn name(self) -> &'static str {
         match self {
             DropCause::QueueFull => "queue-full",
+            DropCause::QueueEarly => "queue-early",
             DropCause::Loss => "loss",
             DropCause::Outage => "outage",
             DropCause::RetryLimit => "retry-limit",

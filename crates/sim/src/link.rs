@@ -1,17 +1,19 @@
-//! One direction of a link: a transmitter of fixed rate with a drop-tail queue, and a wire of fixed delay.
+//! One direction of a link: a transmitter of fixed rate with a queue, and a wire of fixed delay.
 //!
 //! A FIFO with a fixed rate knows on entry when a packet will leave and arrive, so each packet costs one event. The
 //! packets that are queued, on air or on the wire stand in one ring in order of arrival; only the first has an event.
 //! How many of them still wait is derived when somebody enters.
 //!
 //! ## Queue
-//! `limit` packets may wait besides the one in transmission. (ns-2's DropTail with `limit_` L holds L − 1.)
+//! Who may wait is the business of a [discipline](segue_proto::queue). `limit` packets may wait besides the one in
+//! transmission. (ns-2's DropTail with `limit_` L holds L − 1.)
 //!
 //! ## Outages
 //! See [`Effect`]. A packet is lost in a black hole if any part of its transmission falls into it.
 
 use std::collections::VecDeque;
 
+use segue_proto::queue::{self, Arrival, Discipline, Outcome};
 use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::DropCause;
 use segue_proto::units::BitRate;
@@ -19,10 +21,6 @@ use segue_proto::units::BitRate;
 use crate::loss::LossProcess;
 use crate::outage::Effect;
 use crate::world::PacketId;
-
-/// The names of the queues, with one line each.
-pub const ALL: &[(&str, &str)] =
-    &[("drop-tail", "first in, first out; a packet that finds `queue` packets waiting is lost")];
 
 /// A packet between entry and arrival.
 #[derive(Clone, Copy, Debug)]
@@ -57,16 +55,21 @@ pub struct LinkCounts {
     pub arrived_bytes: u64,
     /// Packets lost to a full queue.
     pub dropped_queue: u64,
+    /// Packets that the queue's discipline dropped although there was room.
+    pub dropped_early: u64,
     /// Packets lost to the loss model.
     pub dropped_loss: u64,
     /// Packets lost to outages.
     pub dropped_outage: u64,
+    /// Time that packets were to wait when they entered, summed.
+    pub waiting: Duration,
 }
 
 impl LinkCounts {
     fn count_drop(&mut self, cause: DropCause) {
         match cause {
             DropCause::QueueFull => self.dropped_queue += 1,
+            DropCause::QueueEarly => self.dropped_early += 1,
             DropCause::Loss => self.dropped_loss += 1,
             DropCause::Outage => self.dropped_outage += 1,
             // Not on a wire.
@@ -80,7 +83,7 @@ impl LinkCounts {
 pub(crate) struct LinkDirection {
     rate: BitRate,
     delay: Duration,
-    limit: usize,
+    queue: queue::Any,
     loss: LossProcess,
     loss_place: LossPlace,
     ring: VecDeque<InFlight>,
@@ -99,12 +102,14 @@ pub(crate) struct LinkDirection {
 }
 
 /// What became of a packet that was offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Offer {
     /// It is under way; if it is now the first, its arrival needs an event.
     Taken {
         /// Arrival of the first, if that is this packet.
         first_arrival: Option<Instant>,
+        /// The drop probability that the queue computed for it.
+        drop_probability: f32,
     },
     /// It is lost.
     Dropped(DropCause),
@@ -114,14 +119,14 @@ impl LinkDirection {
     pub(crate) fn new(
         rate: BitRate,
         delay: Duration,
-        limit: usize,
+        queue: queue::Any,
         loss: LossProcess,
         loss_place: LossPlace,
     ) -> Self {
         LinkDirection {
             rate,
             delay,
-            limit,
+            queue,
             loss,
             loss_place,
             ring: VecDeque::new(),
@@ -139,35 +144,46 @@ impl LinkDirection {
     pub(crate) fn offer(&mut self, packet: PacketId, bytes: u32, now: Instant) -> Offer {
         self.counts.offered += 1;
         let taken_by_nature = self.loss.takes_next().then_some(DropCause::Loss);
-        if let Some(cause) = self.refusal(taken_by_nature, now) {
+        if let Some(cause) = self.refusal(taken_by_nature) {
+            self.counts.count_drop(cause);
+            return Offer::Dropped(cause);
+        }
+        let is_idle = !self.is_busy(now);
+        let waiting = self.waiting(now);
+        let idle = is_idle.then(|| now.since(self.free_at));
+        let admission = self.queue.admit(Arrival { waiting, idle, bytes });
+        let cause = match admission.outcome {
+            Outcome::Taken => None,
+            Outcome::Full => Some(DropCause::QueueFull),
+            Outcome::Early => Some(DropCause::QueueEarly),
+        };
+        if let Some(cause) = cause {
             self.counts.count_drop(cause);
             return Offer::Dropped(cause);
         }
         if self.last_size.0 != bytes {
             self.last_size = (bytes, self.rate.transmission_time(bytes));
         }
-        let was_idle = !self.is_busy(now);
         let start = now.max(self.free_at);
+        self.counts.waiting = self.counts.waiting + start.since(now);
         self.free_at = start + self.last_size.1;
         let arrival = self.free_at + self.delay;
         let was_empty = self.ring.is_empty();
         self.ring.push_back(InFlight { start, arrival, packet, lost: taken_by_nature });
-        if was_idle {
+        if is_idle {
             // Its transmission begins at once: it never waits.
             self.begun = self.ring.len();
         }
-        Offer::Taken { first_arrival: was_empty.then_some(arrival) }
+        let first_arrival = was_empty.then_some(arrival);
+        Offer::Taken { first_arrival, drop_probability: admission.drop_probability }
     }
 
-    /// Why a packet cannot even enter.
-    fn refusal(&mut self, taken_by_nature: Option<DropCause>, now: Instant) -> Option<DropCause> {
+    /// Why a packet does not even reach the queue.
+    fn refusal(&self, taken_by_nature: Option<DropCause>) -> Option<DropCause> {
         if self.flushes > 0 {
             return Some(DropCause::Outage);
         }
-        if self.loss_place == LossPlace::Entrance && taken_by_nature.is_some() {
-            return taken_by_nature;
-        }
-        (self.is_busy(now) && self.waiting(now) >= self.limit).then_some(DropCause::QueueFull)
+        taken_by_nature.filter(|_| self.loss_place == LossPlace::Entrance)
     }
 
     /// Whoever arrives at the very instant at which a transmission ends still finds the transmitter busy: as in ns-2,
@@ -263,7 +279,17 @@ mod tests {
         let process = LossProcess::new(loss, Streams::new(1).stream("loss"));
         // 1000 bytes take 1 ms.
         let rate = BitRate::from_bps(8_000_000).unwrap();
-        LinkDirection::new(rate, Duration::from_millis(5), limit, process, place)
+        LinkDirection::new(rate, Duration::from_millis(5), drop_tail(limit), process, place)
+    }
+
+    fn drop_tail(limit: usize) -> queue::Any {
+        let choice = crate::scenario::QueueChoice::drop_tail(limit as u32);
+        let rate = BitRate::from_bps(8_000_000).unwrap();
+        choice.build(queue::Place { rate, stream: Streams::new(1).stream("queue") })
+    }
+
+    fn taken(first_arrival: Option<Instant>) -> Offer {
+        Offer::Taken { first_arrival, drop_probability: 0.0 }
     }
 
     fn at(micros: u64) -> Instant {
@@ -277,8 +303,8 @@ mod tests {
     #[test]
     fn arrival_is_known_on_entry() {
         let mut d = direction(10, Loss::None, LossPlace::Wire);
-        assert_eq!(d.offer(PacketId(1), 1000, at(0)), Offer::Taken { first_arrival: Some(at(6_000)) });
-        assert_eq!(d.offer(PacketId(2), 1000, at(10)), Offer::Taken { first_arrival: None });
+        assert_eq!(d.offer(PacketId(1), 1000, at(0)), taken(Some(at(6_000))));
+        assert_eq!(d.offer(PacketId(2), 1000, at(10)), taken(None));
         assert_eq!(d.arrive(at(6_000)), Some((PacketId(1), None, Some(at(7_000)))));
     }
 
@@ -342,6 +368,6 @@ mod tests {
         let mut entrance = direction(10, list(), LossPlace::Entrance);
         assert_eq!(entrance.offer(PacketId(0), 1000, at(0)), Offer::Dropped(DropCause::Loss));
         let second = entrance.offer(PacketId(1), 1000, at(0));
-        assert_eq!(second, Offer::Taken { first_arrival: Some(at(6_000)) });
+        assert_eq!(second, taken(Some(at(6_000))));
     }
 }

@@ -256,16 +256,27 @@ impl Results {
             "arrived",
             "arrived_bytes",
             "dropped_queue",
+            "dropped_early",
             "dropped_loss",
             "dropped_outage",
+            "mean_queue",
         ];
         let row = |(index, summary): (usize, &LinkSummary)| {
             let (from, to) = link_ends(scenario, index);
             let c = summary.counts;
-            let counts =
-                [c.offered, c.arrived, c.arrived_bytes, c.dropped_queue, c.dropped_loss, c.dropped_outage];
+            let counts = [
+                c.offered,
+                c.arrived,
+                c.arrived_bytes,
+                c.dropped_queue,
+                c.dropped_early,
+                c.dropped_loss,
+                c.dropped_outage,
+            ];
             let names = [Cell::Text(from.to_owned()), Cell::Text(to.to_owned())];
-            names.into_iter().chain(counts.map(Cell::Integer)).collect()
+            let mean_queue = c.waiting.as_secs_f64() / self.ended.as_secs_f64().max(1e-9);
+            let mean_queue = Cell::Number(mean_queue, 3);
+            names.into_iter().chain(counts.map(Cell::Integer)).chain([mean_queue]).collect()
         };
         Table {
             id: "links".into(),

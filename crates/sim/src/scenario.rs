@@ -21,6 +21,7 @@ pub use mobile_ip::MobileIp;
 
 use segue_proto::link_state::Thresholds;
 use segue_proto::params::Params;
+use segue_proto::queue;
 use segue_proto::schemes::{self, none};
 use segue_proto::tcp::{Profile, Variant};
 use segue_proto::time::{Duration, Instant};
@@ -139,8 +140,8 @@ pub struct Direction {
     pub rate: BitRate,
     /// Propagation time.
     pub delay: Duration,
-    /// Packets that may wait.
-    pub queue_limit: usize,
+    /// Who may wait.
+    pub queue: QueueChoice,
     /// Loss model.
     pub loss: Loss,
     /// Where it stands.
@@ -235,6 +236,30 @@ pub struct Absence {
     pub member: usize,
     /// When.
     pub schedule: Schedule,
+}
+
+/// A queue discipline.
+#[derive(Clone, Debug)]
+pub struct QueueChoice {
+    /// Entry of the table.
+    pub spec: &'static queue::Spec,
+    /// Its parameters.
+    pub params: Params,
+}
+
+impl QueueChoice {
+    /// A drop-tail queue in which `limit` packets may wait.
+    pub fn drop_tail(limit: u32) -> Self {
+        let spec = &queue::drop_tail::SPEC;
+        let mut params = Params::defaults(spec.params);
+        params.set(queue::LIMIT.name, &limit.to_string()).expect("any number of 32 bits is allowed");
+        QueueChoice { spec, params }
+    }
+
+    /// It at work.
+    pub(crate) fn build(&self, place: queue::Place) -> queue::Any {
+        (self.spec.build)(&self.params, place)
+    }
 }
 
 /// The policy on mobile hosts.

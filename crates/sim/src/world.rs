@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use segue_proto::base_station::{BaseStation, Endpoint};
 use segue_proto::ip_state::IpState;
 use segue_proto::link_state::{LinkStateDetector, Thresholds};
+use segue_proto::queue;
 use segue_proto::rng::Streams;
 use segue_proto::schemes::{Scheme, none};
 use segue_proto::signal::SignalKind;
@@ -184,10 +185,12 @@ impl<'a> World<'a> {
                 let name = |node: usize| &self.scenario.nodes[node].name;
                 let stream = streams.stream(&format!("link {}->{}/loss", name(from), name(to)));
                 let loss = LossProcess::new(direction.loss.clone(), stream);
+                let stream = streams.stream(&format!("link {}->{}/queue", name(from), name(to)));
+                let queue = direction.queue.build(queue::Place { rate: direction.rate, stream });
                 self.links.push(LinkDirection::new(
                     direction.rate,
                     direction.delay,
-                    direction.queue_limit,
+                    queue,
                     loss,
                     direction.loss_place,
                 ));
@@ -353,8 +356,14 @@ impl<'a> World<'a> {
             return self.send_by_air(here, direction, to, id);
         };
         match link.offer(id, bytes, self.now) {
-            Offer::Taken { first_arrival: Some(at) } => self.queue.push(at, Component(direction)),
-            Offer::Taken { first_arrival: None } => {}
+            Offer::Taken { first_arrival, drop_probability } => {
+                if let Some(at) = first_arrival {
+                    self.queue.push(at, Component(direction));
+                }
+                if drop_probability > 0.0 {
+                    self.packets.get_mut(id).stamp(drop_probability);
+                }
+            }
             Offer::Dropped(cause) => {
                 if self.has_base_stations && cause == DropCause::Outage {
                     self.note_undelivered(here, self.direction_to[direction as usize], id);

@@ -562,9 +562,9 @@ fn the_tables_of_a_small_run_in_full() {
     a-b,a,b,none,new-reno,0.000000,0.277920,3000,86.356,4,1,1,0,0,0.000000,0.000000,established
     ");
     insta::assert_snapshot!(results.link_table(&scenario).csv(), @r"
-    from,to,offered,arrived,arrived_bytes,dropped_queue,dropped_loss,dropped_outage
-    a,b,5,4,3160,0,1,0
-    b,a,4,4,160,0,0,0
+    from,to,offered,arrived,arrived_bytes,dropped_queue,dropped_early,dropped_loss,dropped_outage,mean_queue
+    a,b,5,4,3160,0,0,1,0,0.030
+    b,a,4,4,160,0,0,0,0,0.000
     ");
 }
 

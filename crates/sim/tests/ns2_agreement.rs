@@ -16,7 +16,7 @@ use segue_sim::loss::Loss;
 use segue_sim::outage::{Effect, Layer, Schedule};
 use segue_sim::results::{Observer, Place};
 use segue_sim::scenario::{
-    Direction, Flow, Link, LinkNews, Node, NodeKind, Outage, SchemeChoice, SignalDelays,
+    Direction, Flow, Link, LinkNews, Node, NodeKind, Outage, QueueChoice, SchemeChoice, SignalDelays,
 };
 use segue_sim::{Scenario, run_observed};
 
@@ -175,7 +175,7 @@ fn direction(case: &Row, link: &str, queue_limit: usize, lost: &[u64]) -> Direct
     Direction {
         rate: BitRate::from_bps(integer(case, &format!("{link}_rate_bps"))).expect("a rate"),
         delay: Duration::from_nanos(integer(case, &format!("{link}_delay_ns"))),
-        queue_limit,
+        queue: QueueChoice::drop_tail(queue_limit as u32),
         loss: if lost.is_empty() { Loss::None } else { Loss::List { packets: lost.to_vec() } },
         loss_place: LossPlace::Entrance,
     }

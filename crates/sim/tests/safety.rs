@@ -14,6 +14,7 @@ use proptest::sample::select;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
 use segue_proto::params::{Kind, Param};
+use segue_proto::queue;
 use segue_proto::schemes::{self, Spec};
 use segue_proto::tcp::{EndReason, Stats, profile, variant};
 use segue_proto::time::{Duration, Instant};
@@ -60,7 +61,7 @@ proptest! {
         for (direction, link) in first.links.iter().enumerate() {
             let counts = link.counts;
             prop_assert!(counts.offered >= counts.arrived + dropped(&counts), "{counts:?}");
-            prop_assert_eq!(watcher.drops_at(direction), [counts.dropped_queue, counts.dropped_loss, counts.dropped_outage]);
+            prop_assert_eq!(watcher.drops_at(direction), by_cause(&counts));
         }
         // A flow elsewhere that begins when all has become quiet keeps the run going until nothing is under way.
         let late = Late { start: first.ended + Duration::from_secs(1000) };
@@ -113,6 +114,7 @@ fn the_drawn_scenarios_meet_every_kind_of_trouble() {
         count("timeout", stats(|s| s.timeouts));
         count("fast retransmit", stats(|s| s.fast_retransmits));
         count("queue full", drops(|c| c.dropped_queue));
+        count("queue not full", drops(|c| c.dropped_early));
         count("loss", drops(|c| c.dropped_loss));
         count("outage", drops(|c| c.dropped_outage));
         count("all finished", results.flows.iter().all(|flow| flow.finished.is_some()));
@@ -130,8 +132,12 @@ fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence, max_shrink_iters: 2000, ..ProptestConfig::default() }
 }
 
+fn by_cause(counts: &LinkCounts) -> [u64; 4] {
+    [counts.dropped_queue, counts.dropped_early, counts.dropped_loss, counts.dropped_outage]
+}
+
 fn dropped(counts: &LinkCounts) -> u64 {
-    counts.dropped_queue + counts.dropped_loss + counts.dropped_outage
+    by_cause(counts).iter().sum()
 }
 
 fn trace(scenario: &Scenario, seed: u64) -> Vec<u8> {
@@ -149,7 +155,7 @@ fn output(scenario: &Scenario, seed: u64) -> (Vec<u8>, String, String) {
 /// Counts drops, and complains about anything that no event may do.
 #[derive(Default)]
 struct Watcher {
-    drops: Vec<[u64; 3]>,
+    drops: Vec<[u64; 4]>,
     gave_up: Vec<usize>,
     /// Highest position acknowledged to, and received by, each end.
     acked: Vec<u64>,
@@ -159,7 +165,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    fn drops_at(&self, direction: usize) -> [u64; 3] {
+    fn drops_at(&self, direction: usize) -> [u64; 4] {
         self.drops.get(direction).copied().unwrap_or_default()
     }
 
@@ -185,8 +191,9 @@ impl Observer for Watcher {
             (Place::Link(direction), Event::PacketDropped { cause, .. }) => {
                 let kind = match cause {
                     DropCause::QueueFull => 0,
-                    DropCause::Loss => 1,
-                    DropCause::Outage => 2,
+                    DropCause::QueueEarly => 1,
+                    DropCause::Loss => 2,
+                    DropCause::Outage => 3,
                     DropCause::RetryLimit | DropCause::NoAttachment | DropCause::Agent(_) => {
                         panic!("not on a wire")
                     }
@@ -427,11 +434,26 @@ fn any_loss() -> impl Strategy<Value = String> {
     (model, place).prop_map(|(model, place)| format!("{{ {model}, place = \"{place}\" }}"))
 }
 
+fn any_queue() -> impl Strategy<Value = String> {
+    let limit = || prop_oneof![1 => 0u32..=3, 3 => 4u32..=50];
+    let weight = select(vec!["0.002", "0.1", "1", "0"]);
+    let spacing = select(vec!["uniform", "uniform-wait", "geometric"]);
+    let early = (limit(), select(queue::ALL.to_vec()), weight, spacing).prop_map(|(limit, spec, weight, spacing)| {
+        let own = match spec.name {
+            "drop-tail" => "shadow_red = true, min_threshold = 2",
+            "red" => "min_threshold = 2, max_threshold = 6, max_p = 0.3",
+            "dsred" => "low_threshold = 1, high_threshold = 8",
+            other => panic!("no values for {other}"),
+        };
+        format!("{{ discipline = \"{}\", limit = {limit}, weight = {weight}, spacing = \"{spacing}\", {own} }}", spec.name)
+    });
+    prop_oneof![2 => limit().prop_map(|limit| limit.to_string()), 1 => early]
+}
+
 fn any_link() -> impl Strategy<Value = String> {
     let rate = || select(vec!["50 kb/s", "200 kb/s", "1 Mb/s", "10 Mb/s", "1 Gb/s"]);
     let delay = select(vec!["0 s", "1 us", "1 ms", "10 ms", "200 ms"]);
-    let queue = prop_oneof![1 => 0u32..=3, 3 => 4u32..=50];
-    (rate(), delay, queue, any_loss(), any_loss(), rate(), 1u32..=4).prop_map(
+    (rate(), delay, any_queue(), any_loss(), any_loss(), rate(), 1u32..=4).prop_map(
         |(rate, delay, queue, loss, loss_back, rate_back, cost)| {
             format!(
                 "rate = \"{rate}\"\ndelay = \"{delay}\"\nqueue = {queue}\nloss = {loss}\ncost = {cost}\n\

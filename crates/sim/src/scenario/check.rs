@@ -159,6 +159,9 @@ fn check_direction(key: &str, direction: &Direction) -> Check {
         format!("{key}.delay"),
         format!("found {}; allowed: up to 1 h", direction.delay),
     )?;
+    let queue = &direction.queue;
+    (queue.spec.check)(&queue.params)
+        .map_err(|misfit| CheckError::new(format!("{key}.queue.{}", misfit.name), misfit.message))?;
     let probability = |name: &str, p: f64| {
         let key = format!("{key}.loss.{name}");
         require((0.0..=1.0).contains(&p), key, format!("found {p}; allowed: 0 to 1"))

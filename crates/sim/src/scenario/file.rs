@@ -4,6 +4,7 @@
 
 pub mod cell;
 pub mod mobile_ip;
+mod queue;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,7 @@ use serde::Deserialize;
 
 pub use self::cell::Cell;
 pub use self::mobile_ip::MobileIp;
+pub use self::queue::Queue;
 use super::quantity::{OrOff, Quantity, Range};
 
 /// A whole file.
@@ -212,8 +214,8 @@ pub struct Link {
     pub rate: Quantity<BitRate>,
     /// Propagation time.
     pub delay: Quantity<Duration>,
-    /// Packets that may wait.
-    pub queue: Option<u32>,
+    /// Packets that may wait, or `discipline` and the discipline's own parameters.
+    pub queue: Option<Queue>,
     /// Loss model.
     pub loss: Option<Loss>,
     /// What is different from the second to the first end.
@@ -231,7 +233,7 @@ pub struct Reverse {
     /// See [`Link::delay`].
     pub delay: Option<Quantity<Duration>>,
     /// See [`Link::queue`].
-    pub queue: Option<u32>,
+    pub queue: Option<Queue>,
     /// See [`Link::loss`]; the loss model of the forward direction does not apply to the reverse one.
     pub loss: Option<Loss>,
 }

@@ -1,25 +1,23 @@
 //! From the form of a file to a scenario: names become indices, words become values.
 
 mod cell;
+mod choice;
 mod mobile_ip;
 
 use std::collections::BTreeMap;
 
 use segue_proto::link_state::Thresholds;
-use segue_proto::params::Params;
-use segue_proto::schemes;
 use segue_proto::tcp::profile::InitialSsthresh;
 use segue_proto::tcp::{Profile, Variant, profile, variant};
 use segue_proto::time::{Duration, Instant};
 use segue_proto::wifi::power::dbm;
-use toml::Value;
 
 use super::check::{CheckError, require};
 use super::mobility::{MovementFiles, Movements};
 use super::quantity::Quantity;
 use super::{
-    Absence, Cell, Direction, Flow, Link, LinkNews, Node, NodeKind, Outage, Scenario, SchemeChoice,
-    SignalDelays, datagrams, file,
+    Absence, Cell, Direction, Flow, Link, LinkNews, Node, NodeKind, Outage, Scenario, SignalDelays,
+    datagrams, file,
 };
 use crate::link::LossPlace;
 use crate::loss::Loss;
@@ -71,7 +69,7 @@ impl<'a> Resolver<'a> {
             title: file.title.clone(),
             duration: file.duration.0,
             seed: file.seed.unwrap_or(1),
-            scheme: scheme(&file.scheme)?,
+            scheme: choice::scheme(&file.scheme)?,
             absences: file
                 .absences
                 .iter()
@@ -173,7 +171,11 @@ impl<'a> Resolver<'a> {
         let forward_loss = loss(&format!("{key}.loss"), link.loss.as_ref())?;
         let reverse = link.reverse.clone().unwrap_or_default();
         let reverse_loss = loss(&format!("{key}.reverse.loss"), reverse.loss.as_ref())?;
-        let limit = |queue: Option<u32>| queue.unwrap_or(50) as usize;
+        let queue = choice::queue(&format!("{key}.queue"), link.queue.as_ref())?;
+        let reverse_queue = match &reverse.queue {
+            None => queue.clone(),
+            own => choice::queue(&format!("{key}.reverse.queue"), own.as_ref())?,
+        };
         let (forward, back) = (forward_loss, reverse_loss);
         Ok(Link {
             ends,
@@ -181,14 +183,14 @@ impl<'a> Resolver<'a> {
                 Direction {
                     rate: link.rate.0,
                     delay: link.delay.0,
-                    queue_limit: limit(link.queue),
+                    queue,
                     loss: forward.0,
                     loss_place: forward.1,
                 },
                 Direction {
                     rate: reverse.rate.unwrap_or(link.rate).0,
                     delay: reverse.delay.unwrap_or(link.delay).0,
-                    queue_limit: limit(reverse.queue.or(link.queue)),
+                    queue: reverse_queue,
                     loss: back.0,
                     loss_place: back.1,
                 },
@@ -450,29 +452,6 @@ fn loss(key: &str, loss: Option<&file::Loss>) -> Result<(Loss, LossPlace), Check
         }
     }
     Ok((model, place))
-}
-
-fn scheme(words: &BTreeMap<String, Value>) -> Result<SchemeChoice, CheckError> {
-    if words.is_empty() {
-        return Ok(SchemeChoice::default());
-    }
-    let Some(Value::String(name)) = words.get("name") else {
-        let found = words.get("name").map_or("nothing".to_owned(), ToString::to_string);
-        let message = format!("found {found}; allowed: the name of a scheme, in quotes");
-        return Err(CheckError::new("scheme.name", message));
-    };
-    let spec = schemes::Spec::named(name).ok_or_else(|| {
-        CheckError::not_one_of("scheme.name", "scheme", name, schemes::ALL.iter().map(|s| s.name))
-    })?;
-    let mut params = Params::defaults(spec.params);
-    for (key, value) in words.iter().filter(|(key, _)| *key != "name") {
-        let text = match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        params.set(key, &text).map_err(|e| CheckError::new(format!("scheme.{key}"), e.to_string()))?;
-    }
-    Ok(SchemeChoice { spec, params })
 }
 
 fn override_profile(profile: &mut Profile, tcp: &file::Tcp) {

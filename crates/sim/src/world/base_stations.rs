@@ -244,6 +244,7 @@ impl World<'_> {
             to: sender.peer_node,
             bytes: sender.connection.wire_bytes(&segment),
             tunnel: None,
+            p_max: 0.0,
         };
         Some(self.packets.insert(packet))
     }

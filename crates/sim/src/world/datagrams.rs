@@ -38,7 +38,7 @@ impl World<'_> {
         state.sent += 1;
         let next = source.due(state.sent).filter(|at| source.stop.is_none_or(|stop| *at < stop));
         let (here, to, bytes) = (source.from as u32, source.to as u32, source.packet_bytes());
-        let id = self.packets.insert(Packet { content, from: here, to, bytes, tunnel: None });
+        let id = self.packets.insert(Packet { content, from: here, to, bytes, tunnel: None, p_max: 0.0 });
         self.route(here, id);
         next
     }

@@ -176,7 +176,7 @@ impl World<'_> {
             let bytes = flow_end.connection.wire_bytes(&segment);
             let (here, to, peer) = (flow_end.node, flow_end.peer_node, flow_end.peer);
             let content = Content::Segment { segment, end: peer };
-            let id = self.packets.insert(Packet { content, from: here, to, bytes, tunnel: None });
+            let id = self.packets.insert(Packet { content, from: here, to, bytes, tunnel: None, p_max: 0.0 });
             self.send(here, to, id);
         }
     }

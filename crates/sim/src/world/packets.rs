@@ -42,9 +42,16 @@ pub(super) struct Packet {
     /// Its size as IP sees it, tunnel header included.
     pub(super) bytes: u32,
     pub(super) tunnel: Option<Tunnel>,
+    /// The highest drop probability that a queue on its way has computed for it (Boosted TCP's `p_max`).
+    pub(super) p_max: f32,
 }
 
 impl Packet {
+    /// A queue has computed this drop probability for it.
+    pub(super) fn stamp(&mut self, drop_probability: f32) {
+        self.p_max = self.p_max.max(drop_probability);
+    }
+
     /// Puts the packet into a tunnel from `by` to `exit`.
     pub(super) fn encapsulate(&mut self, by: u32, exit: u32) {
         self.tunnel = Some(Tunnel { by, exit });
@@ -116,7 +123,7 @@ impl Packets {
             (self.messages.len() - 1) as u32
         };
         let content = Content::Message { message: slot, way };
-        self.insert(Packet { content, from, to, bytes, tunnel: None })
+        self.insert(Packet { content, from, to, bytes, tunnel: None, p_max: 0.0 })
     }
 
     /// A second packet like `id`: the sender of a frame keeps its own until it knows the fate of the frame.
