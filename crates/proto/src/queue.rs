@@ -124,12 +124,18 @@ macro_rules! table {
         }
 
         impl Discipline for Any {
-            #[inline]
             fn admit(&mut self, arrival: Arrival) -> Admission {
                 match self { $(Any::$type(queue) => queue.admit(arrival)),* }
             }
         }
     };
+}
+
+impl Any {
+    /// The limit of a queue that does nothing but keep to it: a driver need not ask it.
+    pub fn plain_limit(&self) -> Option<usize> {
+        if let Any::DropTail(queue) = self { queue.plain_limit() } else { None }
+    }
 }
 
 table! {

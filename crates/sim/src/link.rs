@@ -84,6 +84,8 @@ pub(crate) struct LinkDirection {
     rate: BitRate,
     delay: Duration,
     queue: queue::Any,
+    /// The limit of a queue that does nothing but keep to it, which needs not be asked.
+    plain_limit: Option<usize>,
     loss: LossProcess,
     loss_place: LossPlace,
     ring: VecDeque<InFlight>,
@@ -126,6 +128,7 @@ impl LinkDirection {
         LinkDirection {
             rate,
             delay,
+            plain_limit: queue.plain_limit(),
             queue,
             loss,
             loss_place,
@@ -149,18 +152,19 @@ impl LinkDirection {
             return Offer::Dropped(cause);
         }
         let is_idle = !self.is_busy(now);
-        let waiting = self.waiting(now);
-        let idle = is_idle.then(|| now.since(self.free_at));
-        let admission = self.queue.admit(Arrival { waiting, idle, bytes });
-        let cause = match admission.outcome {
-            Outcome::Taken => None,
-            Outcome::Full => Some(DropCause::QueueFull),
-            Outcome::Early => Some(DropCause::QueueEarly),
+        let plain_limit = self.plain_limit;
+        let admitted = match plain_limit {
+            None => self.ask_queue(is_idle, bytes, now),
+            Some(limit) if !is_idle && self.waiting(now) >= limit => Err(DropCause::QueueFull),
+            Some(_) => Ok(0.0),
         };
-        if let Some(cause) = cause {
-            self.counts.count_drop(cause);
-            return Offer::Dropped(cause);
-        }
+        let drop_probability = match admitted {
+            Ok(drop_probability) => drop_probability,
+            Err(cause) => {
+                self.counts.count_drop(cause);
+                return Offer::Dropped(cause);
+            }
+        };
         if self.last_size.0 != bytes {
             self.last_size = (bytes, self.rate.transmission_time(bytes));
         }
@@ -175,7 +179,20 @@ impl LinkDirection {
             self.begun = self.ring.len();
         }
         let first_arrival = was_empty.then_some(arrival);
-        Offer::Taken { first_arrival, drop_probability: admission.drop_probability }
+        Offer::Taken { first_arrival, drop_probability }
+    }
+
+    /// What the discipline says of a packet of `bytes`.
+    #[inline(never)]
+    fn ask_queue(&mut self, is_idle: bool, bytes: u32, now: Instant) -> Result<f32, DropCause> {
+        let waiting = self.waiting(now);
+        let idle = is_idle.then(|| now.since(self.free_at));
+        let admission = self.queue.admit(Arrival { waiting, idle, bytes });
+        match admission.outcome {
+            Outcome::Taken => Ok(admission.drop_probability),
+            Outcome::Full => Err(DropCause::QueueFull),
+            Outcome::Early => Err(DropCause::QueueEarly),
+        }
     }
 
     /// Why a packet does not even reach the queue.

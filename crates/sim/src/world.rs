@@ -309,8 +309,9 @@ impl<'a> World<'a> {
     fn deliver_packet(&mut self, here: u32, id: PacketId) {
         let packet = self.packets.get(id);
         if let Content::Segment { segment, end } = packet.content {
+            let p_max = packet.p_max;
             self.packets.free(id);
-            self.handle_segment(end, &segment);
+            self.handle_segment(end, &segment, p_max);
         } else {
             self.deliver_other(here, id);
         }

@@ -57,10 +57,14 @@ impl DropTail {
         let shadow = params.bool("shadow_red").then(|| Box::new(red::Red::new(params, place)));
         DropTail { limit: params.integer("limit") as usize, shadow }
     }
+
+    /// The limit, if nothing is reported beside it.
+    pub(super) fn plain_limit(&self) -> Option<usize> {
+        self.shadow.is_none().then_some(self.limit)
+    }
 }
 
 impl Discipline for DropTail {
-    #[inline]
     fn admit(&mut self, arrival: Arrival) -> Admission {
         let drop_probability = self.shadow.as_mut().map_or(0.0, |red| red.toss(arrival).1);
         let outcome = if arrival.overflows(self.limit) { Outcome::Full } else { Outcome::Taken };

@@ -1,8 +1,10 @@
 //! The flows of a run: connections, what they send, their timers, and what their scheme orders.
 
 use segue_proto::schemes::Action;
+use segue_proto::signal::{Scope, Signal, SignalKind, Source};
 use segue_proto::tcp::{Config, Connection, ConnectionId, NoHooks, Segment, SeqNumber, State};
 use segue_proto::time::{Duration, Instant};
+use segue_proto::trace::Event;
 
 use super::World;
 use super::agenda::Appointment;
@@ -73,13 +75,33 @@ impl World<'_> {
         }
     }
 
-    pub(super) fn handle_segment(&mut self, end: u32, segment: &Segment) {
+    /// A segment arrives; no queue on its way was more likely to drop it than with `p_max`.
+    pub(super) fn handle_segment(&mut self, end: u32, segment: &Segment, p_max: f32) {
+        let node = self.ends[end as usize].node;
+        if self.nodes[node as usize].scheme.is_some() {
+            self.tell_drop_probability(end, p_max);
+        }
         let flow_end = &mut self.ends[end as usize];
-        match &mut self.nodes[flow_end.node as usize].scheme {
+        match &mut self.nodes[node as usize].scheme {
             None => flow_end.connection.handle_segment(segment, self.now, &mut NoHooks),
             Some(scheme) => flow_end.connection.handle_segment(segment, self.now, scheme.as_mut()),
         }
         self.after(end);
+    }
+
+    /// The scheme of a connection hears what the segment that is about to be handled has collected on its way. The number
+    /// comes with the segment, so that no delay of news applies to it.
+    fn tell_drop_probability(&mut self, end: u32, p_max: f32) {
+        let node = self.ends[end as usize].node;
+        let Some(scheme) = &mut self.nodes[node as usize].scheme else { return };
+        let kind = SignalKind::DropProbability(f64::from(p_max));
+        if !scheme.hears(&kind) {
+            return;
+        }
+        let scope = Scope::Flow(end);
+        let signal = Signal { kind, scope, source: Source::Queue, origin: self.now, delivered: self.now };
+        scheme.handle_signal(&signal, self.now);
+        self.observe(Place::Node(node as usize), Event::SignalHeard(signal));
     }
 
     pub(super) fn handle_connection_timer(&mut self, end: u32) -> Option<Instant> {
@@ -239,6 +261,89 @@ impl World<'_> {
             for event in connection.drain_trace() {
                 observer.observe(self.now, Place::End(end as usize), &event);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use segue_proto::schemes::Scheme;
+    use segue_proto::tcp::Hooks;
+
+    use super::*;
+    use crate::scenario::Scenario;
+
+    /// Notes the drop probabilities that come with segments.
+    #[derive(Debug)]
+    struct Listener(Arc<Mutex<Vec<Signal>>>);
+
+    impl Hooks for Listener {}
+
+    impl Scheme for Listener {
+        fn handle_signal(&mut self, signal: &Signal, _now: Instant) {
+            self.0.lock().unwrap().push(*signal);
+        }
+
+        fn poll_action(&mut self) -> Option<Action> {
+            None
+        }
+
+        fn hears(&self, kind: &SignalKind) -> bool {
+            matches!(kind, SignalKind::DropProbability(_))
+        }
+    }
+
+    /// With a weight of 1 and no memory RED's probability depends on the queue alone, and a queue of two has room for
+    /// nobody who finds other than none or one packet waiting: `for_one` is what such a one meets.
+    fn heard(first: &str, second: &str) -> Vec<Signal> {
+        let queue = |thresholds: &str| {
+            format!(
+                "{{ discipline = \"red\", limit = 2, weight = 1, spacing = \"geometric\", max_p = 1, {thresholds} }}"
+            )
+        };
+        let text = format!(
+            "duration = \"600 s\"\n\
+             tcp = {{ profile = \"ns-2.35\", window = 20 }}\n\
+             hosts = {{ a = {{}}, b = {{ mobile = true }} }}\n\
+             routers = {{ m = {{}} }}\n\
+             links = [\n\
+             {{ between = [\"a\", \"m\"], rate = \"1.4 Mb/s\", delay = \"10 ms\", queue = {} }},\n\
+             {{ between = [\"m\", \"b\"], rate = \"1 Mb/s\", delay = \"10 ms\", queue = {} }}]\n\
+             flows = [{}]",
+            queue(first),
+            queue(second),
+            "{ from = \"a\", to = \"b\" },".repeat(6)
+        );
+        let scenario = Scenario::from_toml("queues.toml", &text).unwrap();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let mut world = World::new(&scenario, 1);
+        let b = scenario.nodes.iter().position(|node| node.name == "b").unwrap();
+        world.nodes[b].scheme = Some(Box::new(Listener(heard.clone())));
+        let _results = world.run();
+        heard.lock().unwrap().clone()
+    }
+
+    /// (1 − min)/(max − min) is the probability for who finds one packet waiting.
+    const FIFTH: &str = "min_threshold = 0.8, max_threshold = 1.8";
+    const FOUR_FIFTHS: &str = "min_threshold = 0.2, max_threshold = 1.2";
+
+    #[test]
+    fn the_higher_of_two_drop_probabilities_arrives_with_the_segment() {
+        for (first, second) in [(FIFTH, FOUR_FIFTHS), (FOUR_FIFTHS, FIFTH)] {
+            let heard = heard(first, second);
+            let values: Vec<f64> = heard
+                .iter()
+                .map(|signal| match signal.kind {
+                    SignalKind::DropProbability(p) => p,
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            let count = |p: f64| values.iter().filter(|value| (**value - p).abs() < 1e-6).count();
+            assert!(count(0.8) > 5 && count(0.2) > 5, "0.8 {}, 0.2 {}", count(0.8), count(0.2));
+            assert_eq!(count(0.0) + count(0.2) + count(0.8), values.len());
+            assert!(heard.iter().all(|s| matches!(s.scope, Scope::Flow(end) if end % 2 == 1) && s.source == Source::Queue));
         }
     }
 }

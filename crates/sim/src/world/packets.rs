@@ -166,3 +166,19 @@ impl Packets {
         self.vacant.push(id.0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_keeps_the_highest_drop_probability_of_its_way() {
+        let content = Content::Datagram { source: 0, number: 0 };
+        let mut packet = Packet { content, from: 0, to: 1, bytes: 1000, tunnel: None, p_max: 0.0 };
+        let p_max_after = [0.2, 0.8, 0.5].map(|p| {
+            packet.stamp(p);
+            packet.p_max.to_bits()
+        });
+        assert_eq!(p_max_after, [0.2f32, 0.8, 0.8].map(f32::to_bits));
+    }
+}

@@ -493,7 +493,8 @@ impl World<'_> {
         let packet = self.packets.get(id);
         match packet.content {
             Content::Segment { segment, end } if packet.to == node && packet.tunnel.is_none() => {
-                self.handle_segment(end, &segment);
+                let p_max = packet.p_max;
+                self.handle_segment(end, &segment, p_max);
             }
             _ if packet.to == EVERYBODY => {
                 if self.heeds(cell, number, from) {
