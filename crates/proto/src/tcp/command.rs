@@ -130,6 +130,7 @@ impl Connection {
     fn restore(&mut self, mode: RestoreMode, window: RestoreWindow, max_burst: u32, now: Instant) {
         let Control::Frozen { .. } = self.control else { return };
         self.control = Control::Running;
+        self.snd.end_kept();
         let old = self.snd.window.cwnd;
         match window {
             RestoreWindow::Keep => {}
@@ -158,6 +159,7 @@ impl Connection {
         if matches!(self.control, Control::Suspended { .. }) {
             return;
         }
+        self.snd.end_kept();
         self.control = Control::Suspended { stored: self.snd.window, since: now };
         self.timers.rto = Instant::MAX;
         self.snd.timed = None;

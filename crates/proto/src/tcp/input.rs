@@ -320,7 +320,7 @@ impl Connection {
         self.stats.fast_retransmits += 1;
         self.snd.timed = None;
         self.arm_rto(now, hooks);
-        verdict == Verdict::Proceed
+        true
     }
 
     fn handle_data<H: Hooks + ?Sized>(&mut self, segment: &Segment, start: u64, now: Instant, hooks: &mut H) {

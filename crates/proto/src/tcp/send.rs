@@ -35,6 +35,8 @@ pub struct Sender {
     pub recover: u64,
     /// Why the window was last cut.
     pub last_cut: LastCut,
+    /// The window before a recovery that does not cut it, while that goes on.
+    pub kept: Option<Window>,
     /// The segment being timed: position after it, and when it left.
     pub timed: Option<(u64, Instant)>,
     /// Segments still to be sent again, from `resend_next`, outside of `snd_nxt`.
@@ -117,6 +119,7 @@ impl Sender {
             dupacks: 0,
             recover: 0,
             last_cut: LastCut::None,
+            kept: None,
             timed: None,
             resend_left: 0,
             resend_next: 0,
@@ -159,9 +162,22 @@ impl Sender {
     pub(super) fn end_recovery(&mut self) {
         self.dupacks = 0;
         self.inflation = 0;
+        self.end_kept();
         if self.last_cut == LastCut::DupAcks {
             self.last_cut = LastCut::Recovered;
         }
+    }
+
+    /// Whether duplicate ACKs have started a recovery that is not over.
+    pub(super) fn in_fast_recovery(&self) -> bool {
+        self.last_cut == LastCut::DupAcks || self.kept.is_some()
+    }
+
+    /// Ends a recovery that does not cut: the window is what it was before. Says whether there was one.
+    pub(super) fn end_kept(&mut self) -> bool {
+        let kept = self.kept.take();
+        self.window = kept.unwrap_or(self.window);
+        kept.is_some()
     }
 
     /// Orders the first `segments` segments to be sent again.

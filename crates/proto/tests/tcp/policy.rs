@@ -12,6 +12,8 @@ use crate::{Solo, at, plain};
 const GO_BACK_N: Command =
     Command::Restore { mode: RestoreMode::GoBackN, window: RestoreWindow::Keep, max_burst: 0 };
 
+const KEEP: Verdict = Verdict::RetransmitKeep { backoff: false };
+
 #[test]
 fn a_kept_window_after_a_timeout_still_goes_back_n() {
     for (backoff, expected) in [(true, 1), (false, 0)] {
@@ -32,6 +34,62 @@ fn a_kept_window_after_duplicate_acks_repairs_without_a_cut() {
         assert_eq!(sent.first(), Some(&1), "{variant}");
         assert_eq!(solo.window(), Window { cwnd: 10.0, ssthresh: f64::INFINITY }, "{variant}");
     }
+}
+
+#[test]
+fn a_kept_window_is_inflated_so_that_new_data_flows_while_new_reno_repairs_hole_after_hole() {
+    let mut solo = ten_in_flight("new-reno");
+    // Segments 1 and 4 are lost: eight duplicates.
+    let sent: Vec<u64> = (0..8).flat_map(|_| dup_ack_with(&mut solo, KEEP)).collect();
+    assert_eq!(sent, [1, 11, 12, 13, 14, 15, 16, 17, 18]);
+    assert_eq!(solo.ack(3), [4, 19], "a partial ACK: the next hole, and recovery goes on");
+    assert_eq!(solo.connection.stats().fast_retransmits, 1);
+    assert_eq!(solo.ack(18), [20, 21, 22, 23, 24, 25, 26, 27, 28]);
+    assert_eq!(solo.window(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+}
+
+#[test]
+fn the_end_of_a_repair_without_a_cut_gives_back_what_partial_acks_deflated() {
+    for profile in [plain(), Profile { new_reno: Profile::named("ns-2.35").unwrap().new_reno, ..plain() }] {
+        let mut solo = Solo::sending(&Profile { initial_window: 10, ..profile }, "new-reno", 100);
+        (0..3).for_each(|_| drop(dup_ack_with(&mut solo, KEEP)));
+        solo.ack(8);
+        assert_eq!(solo.window().cwnd as u32, 5, "deflated by 8, of which 3 were inflation");
+        solo.ack(10);
+        assert_eq!(solo.window(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        assert_eq!(solo.connection.sender().inflation, 0);
+    }
+}
+
+#[test]
+fn reno_ends_a_repair_without_a_cut_by_the_first_new_ack() {
+    let mut solo = ten_in_flight("reno");
+    (0..5).for_each(|_| drop(dup_ack_with(&mut solo, KEEP)));
+    assert_eq!(solo.connection.sender().inflation, 5);
+    solo.ack(3);
+    assert_eq!(solo.connection.sender().inflation, 0);
+    assert_eq!(solo.window(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+}
+
+#[test]
+fn a_timeout_within_a_repair_without_a_cut_cuts_the_window_from_before() {
+    let mut solo = ten_in_flight("new-reno");
+    (0..3).for_each(|_| drop(dup_ack_with(&mut solo, KEEP)));
+    solo.ack(8);
+    solo.expire("retransmission");
+    assert_eq!(solo.window().cwnd as u32, 1);
+    // The kept window of ten is gone for good: growth is that of slow start.
+    solo.ack(9);
+    assert_eq!(solo.window().cwnd as u32, 2);
+}
+
+#[test]
+fn the_next_loss_after_a_repair_without_a_cut_is_cut_again() {
+    let mut solo = ten_in_flight("new-reno");
+    (0..3).for_each(|_| drop(dup_ack_with(&mut solo, KEEP)));
+    solo.ack(12);
+    (0..3).for_each(|_| drop(solo.ack(12)));
+    assert_eq!(solo.window().cwnd as u32, 5);
 }
 
 #[test]

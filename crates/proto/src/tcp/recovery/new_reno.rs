@@ -42,14 +42,15 @@ impl Recovery for NewReno {
 
     fn on_new_ack(&mut self, sender: &mut Sender, ack: u64) -> NewAck {
         let mss = sender.mss;
-        if ack >= sender.recover || sender.last_cut != LastCut::DupAcks {
-            let mut grow = true;
+        if ack >= sender.recover || !sender.in_fast_recovery() {
+            let kept = sender.end_kept();
+            let mut grow = !kept;
             if sender.inflation > 0 {
                 sender.inflation = 0;
                 if sender.last_cut == LastCut::DupAcks {
                     sender.last_cut = LastCut::Recovered;
                 }
-                if self.rules.full_ack_by_flight {
+                if self.rules.full_ack_by_flight && !kept {
                     let flight = sender.snd_max.saturating_sub(ack) as f64 / mss as f64;
                     sender.window.cwnd = sender.window.ssthresh.min(flight.max(1.0) + 1.0);
                     grow = false;
@@ -74,6 +75,7 @@ impl Recovery for NewReno {
     fn on_timeout(&mut self, sender: &mut Sender) {
         sender.inflation = 0;
         sender.dupacks = 0;
+        sender.end_kept();
         self.partial_seen = false;
     }
 

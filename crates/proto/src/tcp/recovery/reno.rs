@@ -44,12 +44,13 @@ impl Recovery for Reno {
             sender.last_cut = LastCut::Recovered;
         }
         sender.inflation = 0;
-        NewAck::Full { grow: true }
+        NewAck::Full { grow: !sender.end_kept() }
     }
 
     fn on_timeout(&mut self, sender: &mut Sender) {
         sender.inflation = 0;
         sender.dupacks = 0;
+        sender.end_kept();
     }
 
     fn burst_limit(&self, sender: &Sender) -> u32 {
@@ -57,11 +58,14 @@ impl Recovery for Reno {
     }
 }
 
-/// RFC 5681 §3.2 steps 2 and 3: resend the first segment, halve, inflate by three.
+/// RFC 5681 §3.2 steps 2 and 3: resend the first segment, halve, inflate by three. With `keep` it is not halved, and the
+/// end of recovery gives back what partial ACKs have deflated.
 pub(super) fn enter_fast_recovery(sender: &mut Sender, halved: f64, keep: bool) {
     sender.recover = sender.snd_max;
     sender.resend(1);
-    if !keep {
+    if keep {
+        sender.kept = Some(sender.window);
+    } else {
         sender.window.cwnd = halved.max(1.0);
         sender.last_cut = LastCut::DupAcks;
     }
@@ -71,7 +75,7 @@ pub(super) fn enter_fast_recovery(sender: &mut Sender, halved: f64, keep: bool) 
 pub(super) fn inflate(sender: &mut Sender, entered: bool) {
     if entered {
         sender.inflation = u64::from(DUP_THRESH);
-    } else if sender.dupacks > DUP_THRESH && sender.last_cut == LastCut::DupAcks {
+    } else if sender.dupacks > DUP_THRESH && sender.in_fast_recovery() {
         sender.inflation += 1;
     }
 }
