@@ -13,6 +13,7 @@
 //! command line, the reference pages and the conformance tests work from the table.
 
 pub mod ilc_tcp;
+pub mod link_loss;
 pub mod none;
 
 use std::fmt;
@@ -26,7 +27,7 @@ use crate::time::{Duration, Instant};
 use crate::wifi::{Limits, RateControl};
 
 /// All schemes.
-pub const ALL: &[&Spec] = &[&none::SPEC, &ilc_tcp::SPEC];
+pub const ALL: &[&Spec] = &[&none::SPEC, &ilc_tcp::SPEC, &link_loss::SPEC];
 
 /// An entry of the table.
 #[derive(Debug)]
@@ -123,6 +124,16 @@ pub enum MacCommand {
     SetRetryLimits(Limits),
     /// Choose the rate of data frames in this way, and forget what was learned.
     SetRateControl(RateControl),
+    /// Send data at the highest rate of the family that is at most `to_percent` of the configured one. If that is below
+    /// `floor_percent` of it, or if the station chooses its rate itself, the rate stays.
+    ReduceRate {
+        /// Percent of the configured rate.
+        to_percent: u8,
+        /// The least to go down to, in percent of the configured rate.
+        floor_percent: u8,
+    },
+    /// Take the configured retry limits and rate again.
+    RestoreDefaults,
     /// Precede data frames longer than this by RTS and CTS, in bytes.
     SetRtsThreshold(u32),
 }
@@ -133,6 +144,8 @@ impl MacCommand {
         match self {
             MacCommand::SetRetryLimits(_) => "set-retry-limits",
             MacCommand::SetRateControl(_) => "set-rate-control",
+            MacCommand::ReduceRate { .. } => "reduce-rate",
+            MacCommand::RestoreDefaults => "restore-defaults",
             MacCommand::SetRtsThreshold(_) => "set-rts-threshold",
         }
     }
@@ -171,7 +184,8 @@ pub trait Scheme: Hooks + fmt::Debug + Send {
     fn hears(&self, kind: &SignalKind) -> bool {
         !matches!(
             kind,
-            SignalKind::FrameSent { .. }
+            SignalKind::AttemptFailed { .. }
+                | SignalKind::FrameSent { .. }
                 | SignalKind::ReceivedPower(_)
                 | SignalKind::DropProbability(_)
                 | SignalKind::Unreachable { .. }

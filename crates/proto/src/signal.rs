@@ -8,6 +8,7 @@
 //! ([`Sample`]).
 
 use crate::mobile_ip::Address;
+use crate::tcp::{ConnectionId, SeqNumber};
 use crate::time::{Duration, Instant};
 
 /// One message from one layer to another.
@@ -52,8 +53,16 @@ pub enum SignalKind {
     HandoverStarted,
     /// The handover is over; traffic flows by the new way.
     HandoverCompleted,
-    /// The MAC gave up on a frame after its last retry (the `link_loss` flag of Dalal).
-    LinkLoss,
+    /// The MAC gave up on a frame after its last retry (`link_loss`, \[Dalal §4.2\]).
+    LinkLoss {
+        /// The data it carried, if it was data of a connection of this host: not a pure ACK, not somebody else's packet.
+        lost: Option<LostData>,
+    },
+    /// One attempt of the MAC to send a frame has failed; whether there is another one is not decided yet.
+    AttemptFailed {
+        /// Attempts so far, at least 1.
+        tries: u8,
+    },
     /// One frame's fate at the MAC.
     FrameSent {
         /// Whether it was acknowledged.
@@ -70,6 +79,17 @@ pub enum SignalKind {
         /// The TCP sequence number quoted in the report.
         quoted_seq: u32,
     },
+}
+
+/// Data of a connection that a layer below TCP has thrown away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostData {
+    /// Whose.
+    pub connection: ConnectionId,
+    /// Sequence number of the first byte.
+    pub seq: SeqNumber,
+    /// Bytes.
+    pub len: u32,
 }
 
 /// How a signal may be kept.
@@ -124,10 +144,11 @@ impl SignalKind {
             | SignalKind::HandoverStarted
             | SignalKind::HandoverCompleted
             | SignalKind::Unreachable { .. } => Class::Edge,
-            SignalKind::LinkLoss => Class::OneShot,
-            SignalKind::FrameSent { .. } | SignalKind::DropProbability(_) | SignalKind::ReceivedPower(_) => {
-                Class::Sample
-            }
+            SignalKind::LinkLoss { .. } => Class::OneShot,
+            SignalKind::AttemptFailed { .. }
+            | SignalKind::FrameSent { .. }
+            | SignalKind::DropProbability(_)
+            | SignalKind::ReceivedPower(_) => Class::Sample,
         }
     }
 
@@ -141,7 +162,8 @@ impl SignalKind {
             SignalKind::Attached { .. } => "attached",
             SignalKind::HandoverStarted => "handover-started",
             SignalKind::HandoverCompleted => "handover-completed",
-            SignalKind::LinkLoss => "link-loss",
+            SignalKind::LinkLoss { .. } => "link-loss",
+            SignalKind::AttemptFailed { .. } => "attempt-failed",
             SignalKind::FrameSent { .. } => "frame-sent",
             SignalKind::DropProbability(_) => "drop-probability",
             SignalKind::ReceivedPower(_) => "received-power",
@@ -258,7 +280,7 @@ mod tests {
     fn each_class_has_a_kind() {
         assert_eq!(SignalKind::LinkOk.class(), Class::Level);
         assert_eq!(SignalKind::HandoverStarted.class(), Class::Edge);
-        assert_eq!(SignalKind::LinkLoss.class(), Class::OneShot);
+        assert_eq!(SignalKind::LinkLoss { lost: None }.class(), Class::OneShot);
         assert_eq!(SignalKind::ReceivedPower(-80.0).class(), Class::Sample);
     }
 }

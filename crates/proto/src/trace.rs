@@ -102,6 +102,15 @@ pub enum Event {
         /// Its size on the wire, in bytes.
         bytes: u32,
     },
+    /// A station put a frame for one station on air: an RTS, or data. Only observers that ask hear of it.
+    FrameOnAir {
+        /// Attempts at its packet, this one included.
+        tries: u16,
+        /// Size of the packet, in bytes.
+        bytes: u32,
+        /// Whether it is the data, or the RTS before it.
+        is_data: bool,
+    },
     /// An outage began.
     OutageBegan,
     /// An outage ended.
@@ -184,6 +193,7 @@ impl Event {
             Event::Ended { .. } => "ended",
             Event::SignalHeard(_) => "signal-heard",
             Event::PacketDropped { .. } => "packet-dropped",
+            Event::FrameOnAir { .. } => "frame-on-air",
             Event::OutageBegan => "outage-began",
             Event::OutageEnded => "outage-ended",
             Event::AttachmentChanged { .. } => "attachment-changed",

@@ -9,8 +9,10 @@ use segue_proto::mobile_ip::Address;
 use segue_proto::params::{Kind, Params};
 use segue_proto::rng::Streams;
 use segue_proto::schemes::{self, BuildHost, Scheme, Spec};
-use segue_proto::signal::SignalKind;
-use segue_proto::tcp::{Connection, EndReason, Flags, NoHooks, Profile, Variant, profile, variant};
+use segue_proto::signal::{LostData, SignalKind};
+use segue_proto::tcp::{
+    Connection, ConnectionId, EndReason, Flags, NoHooks, Profile, SeqNumber, Variant, profile, variant,
+};
 use segue_proto::testing::{End, Pair};
 use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::Event;
@@ -172,7 +174,13 @@ fn story() -> impl Strategy<Value = Story> {
         Just(SignalKind::Attached { station: Address::new(10, 0, 0, 7) }),
         Just(SignalKind::HandoverStarted),
         Just(SignalKind::HandoverCompleted),
-        Just(SignalKind::LinkLoss),
+        Just(SignalKind::LinkLoss { lost: None }),
+        (0u32..200_000, 1u32..1500).prop_map(|(offset, len)| {
+            // Numbers of the client and far from them.
+            let seq = SeqNumber(u32::MAX - 5_000).add(u64::from(offset));
+            SignalKind::LinkLoss { lost: Some(LostData { connection: ConnectionId(1), seq, len }) }
+        }),
+        (1u8..30).prop_map(|tries| SignalKind::AttemptFailed { tries }),
         (any::<bool>(), 1u8..9).prop_map(|(delivered, tries)| SignalKind::FrameSent { delivered, tries }),
         (0.0..=1.0).prop_map(SignalKind::DropProbability),
         (-100.0..-20.0).prop_map(SignalKind::ReceivedPower),

@@ -85,7 +85,9 @@ fn news_heard_twice_is_harmless() {
 #[test]
 fn signals_of_other_schemes_are_ignored() {
     let mut host = Host::new(DEFAULTS, 1);
-    for kind in [SignalKind::HandoverStarted, SignalKind::LinkLoss, SignalKind::DropProbability(1.0)] {
+    for kind in
+        [SignalKind::HandoverStarted, SignalKind::LinkLoss { lost: None }, SignalKind::DropProbability(1.0)]
+    {
         host.hear(kind);
     }
     assert_eq!(host.expire(1), Verdict::Proceed);

@@ -39,6 +39,12 @@ pub enum Place {
 pub trait Observer {
     /// `event` happened at `place`.
     fn observe(&mut self, at: Instant, place: Place, event: &Event);
+
+    /// Whether it has a use for [`Event::FrameOnAir`]. They come with every attempt of a station, and are not sent
+    /// unless asked for.
+    fn wants_frames(&self) -> bool {
+        false
+    }
 }
 
 /// Several observers of one run; each hears every event, in their order.
@@ -57,6 +63,10 @@ impl Observer for FanOut<'_> {
         for observer in &mut self.0 {
             observer.observe(at, place, event);
         }
+    }
+
+    fn wants_frames(&self) -> bool {
+        self.0.iter().any(|observer| observer.wants_frames())
     }
 }
 
@@ -469,6 +479,10 @@ impl<W: Write> CsvTrace<'_, W> {
             },
             Event::PacketDropped { cause, bytes } => {
                 Fields { len: Some(bytes), detail: cause.name().to_owned(), ..none }
+            }
+            Event::FrameOnAir { tries, bytes, is_data } => {
+                let kind = if is_data { "data" } else { "rts" };
+                Fields { len: Some(bytes), detail: format!("{kind} try {tries}"), ..none }
             }
             Event::AttachmentChanged { to } => {
                 Fields { detail: to.map_or("nobody".to_owned(), |to| self.node_name(to)), ..none }

@@ -227,13 +227,15 @@ pub struct Member {
     pub position: Position,
 }
 
-/// A station is out of everybody's range for a while.
+/// A station is out of everybody's range for a while, or in one direction.
 #[derive(Clone, Debug)]
 pub struct Absence {
     /// Index in [`Scenario::cells`].
     pub cell: usize,
     /// Index in [`Cell::members`].
     pub member: usize,
+    /// Which frames are lost.
+    pub direction: AbsenceDirection,
     /// When.
     pub schedule: Schedule,
 }
@@ -260,6 +262,17 @@ impl QueueChoice {
     pub(crate) fn build(&self, place: queue::Place) -> queue::Any {
         (self.spec.build)(&self.params, place)
     }
+}
+
+/// Which frames an absence takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AbsenceDirection {
+    /// All: the station is out of range, and its energy too.
+    Both,
+    /// Those it sends: their energy is sensed, and nobody decodes them.
+    Up,
+    /// Those sent to it: it senses their energy, and decodes nothing.
+    Down,
 }
 
 /// The policy on mobile hosts.

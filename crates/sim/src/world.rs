@@ -115,6 +115,8 @@ pub struct World<'a> {
     /// Flows that have still to finish; the run ends with the last, if all are of fixed size.
     unfinished: usize,
     observer: Option<&'a mut dyn Observer>,
+    /// The observer hears of each frame.
+    observes_frames: bool,
     progress: Option<&'a mut dyn FnMut(Instant)>,
     /// When `progress` is told next.
     next_report: Instant,
@@ -159,6 +161,7 @@ impl<'a> World<'a> {
             thrown_out: Vec::new(),
             unfinished: scenario.flows.len(),
             observer: None,
+            observes_frames: false,
             progress: None,
             next_report: Instant::MAX,
         };
@@ -209,6 +212,7 @@ impl<'a> World<'a> {
         for end in &mut self.ends {
             end.connection.enable_trace();
         }
+        self.observes_frames = observer.wants_frames();
         self.observer = Some(observer);
         self
     }

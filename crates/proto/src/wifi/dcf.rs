@@ -36,6 +36,8 @@
 //! EDCA (one queue, one access category), fragments, power save, block acknowledgement. Who studies voice beside
 //! data or rates above 54 Mb/s would notice.
 
+mod actuators;
+
 use std::collections::VecDeque;
 
 use crate::rng::Stream;
@@ -118,6 +120,8 @@ pub struct Dcf {
     peers: Peers,
     queue: VecDeque<Queued>,
     in_service: Option<InService>,
+    /// In force; a scheme may have put it into the place of the configured one.
+    rate_control: RateControl,
     exchange: Exchange,
     /// Energy of others is on the medium.
     is_busy: bool,
@@ -142,6 +146,7 @@ impl Dcf {
             peers: Peers::default(),
             queue: VecDeque::with_capacity(config.queue_limit.min(1024)),
             in_service: None,
+            rate_control: config.rate_control,
             exchange: Exchange::None,
             is_busy: false,
             idle_at: Instant::ZERO,
@@ -199,7 +204,7 @@ impl Dcf {
             to,
             payload,
             sequence: match payload {
-                Payload::Packet(_) => self.peers.take_sequence(to, self.config.rate_control),
+                Payload::Packet(_) => self.peers.take_sequence(to, self.rate_control),
                 Payload::Beacon { .. } => 0,
             },
             tries: 0,
@@ -310,7 +315,7 @@ impl Dcf {
                 (Body::Cts, duration, Sent::Cts(duration - sifs - ack))
             }
             Body::Data { packet, sequence, retry } => {
-                let control = self.config.rate_control;
+                let control = self.rate_control;
                 if self.peers.is_duplicate(frame.from, sequence, retry, control) {
                     self.stats.duplicates += 1;
                 } else {
@@ -393,7 +398,7 @@ impl Dcf {
             return;
         }
         frame.tries = frame.tries.saturating_add(1);
-        frame.rate = self.peers.rate(frame.to, self.config.rate_control).rate();
+        frame.rate = self.peers.rate(frame.to, self.rate_control).rate();
         frame.uses_rts = frame.payload.frame_bytes() > self.config.rts_threshold;
         self.stats.attempts += 1;
         if !frame.uses_rts {
@@ -445,7 +450,7 @@ impl Dcf {
         self.retries.reset();
         if frame.to != StationId::BROADCAST {
             self.stats.delivered += 1;
-            let control = self.config.rate_control;
+            let control = self.rate_control;
             self.peers.rate(frame.to, control).on_attempt(control, true);
         }
         if let Payload::Packet(packet) = frame.payload {
@@ -463,9 +468,10 @@ impl Dcf {
         self.exchange = Exchange::None;
         self.idle_at = self.idle_at.max(idle_from);
         self.stats.failures += 1;
+        self.events.push_back(Event::AttemptFailed { tries: frame.tries });
         let is_long = response == Response::Ack && frame.uses_rts;
         if response == Response::Ack {
-            let control = self.config.rate_control;
+            let control = self.rate_control;
             self.peers.rate(frame.to, control).on_attempt(control, false);
         }
         match self.retries.fail(if is_long { Length::Long } else { Length::Short }) {
@@ -545,20 +551,9 @@ impl Dcf {
         }
     }
 
-    /// Sets the retry limits (an actuator for schemes).
-    pub fn set_retry_limits(&mut self, limits: Limits) {
-        self.retries.set_limits(limits);
-    }
-
-    /// Sets the rate control and forgets what was learned (an actuator for schemes).
-    pub fn set_rate_control(&mut self, control: RateControl) {
-        self.config.rate_control = control;
-        self.peers.reset_rates(control);
-    }
-
-    /// Sets the RTS threshold (an actuator for schemes).
-    pub fn set_rts_threshold(&mut self, bytes: u32) {
-        self.config.rts_threshold = bytes;
+    /// Attempts at the frame in service, the one under way included.
+    pub fn tries(&self) -> u16 {
+        self.in_service.map_or(0, |frame| frame.tries)
     }
 
     /// Its name.
@@ -579,6 +574,14 @@ impl Dcf {
     /// The contention window.
     pub fn cw(&self) -> u32 {
         self.backoff.cw()
+    }
+
+    /// Size of the packet in service, 0 if there is none.
+    pub fn packet_bytes(&self) -> u32 {
+        match self.in_service.map(|frame| frame.payload) {
+            Some(Payload::Packet(packet)) => packet.bytes,
+            _ => 0,
+        }
     }
 
     /// Packets that wait, the one in service included.

@@ -67,6 +67,15 @@ impl Rate {
     pub const fn family(self) -> &'static [Rate] {
         if self.is_ofdm() { OFDM_RATES } else { DSSS_RATES }
     }
+
+    /// The highest rate of the family that is at most `to_percent` of this one, if that is not below `floor_percent`
+    /// of it.
+    pub fn reduced(self, to_percent: u8, floor_percent: u8) -> Option<Rate> {
+        let percent_of_full = |rate: &&Rate| rate.bps() * 100;
+        let highest =
+            self.family().iter().rfind(|rate| percent_of_full(rate) <= self.bps() * u64::from(to_percent))?;
+        (percent_of_full(&highest) >= self.bps() * u64::from(floor_percent)).then_some(*highest)
+    }
 }
 
 /// The rates of DSSS and HR/DSSS, slowest first.

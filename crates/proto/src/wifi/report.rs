@@ -31,6 +31,11 @@ pub enum Event {
         /// Attempts it took.
         tries: u16,
     },
+    /// An attempt has failed; the packet is tried again, or dropped.
+    AttemptFailed {
+        /// Attempts so far.
+        tries: u16,
+    },
     /// A packet is lost.
     Dropped {
         /// Which.
@@ -61,20 +66,22 @@ pub enum Event {
 }
 
 impl Event {
-    /// What the layers above hear of the fate of a frame, if the event is one.
-    pub fn frame_sent(&self) -> Option<SignalKind> {
+    /// What the layers above hear of an attempt that failed, or of the fate of a frame, if the event is one.
+    pub fn signal(&self) -> Option<SignalKind> {
         let (delivered, tries) = match self {
+            Event::AttemptFailed { tries } => {
+                return Some(SignalKind::AttemptFailed { tries: narrow(*tries) });
+            }
             Event::Delivered { tries, .. } => (true, *tries),
             Event::Dropped { tries, cause: DropCause::RetryLimit, .. } => (false, *tries),
             _ => return None,
         };
-        Some(SignalKind::FrameSent { delivered, tries: u8::try_from(tries).unwrap_or(u8::MAX) })
+        Some(SignalKind::FrameSent { delivered, tries: narrow(tries) })
     }
+}
 
-    /// The `link_loss` of a frame given up after its last attempt.
-    pub fn link_loss(&self) -> Option<SignalKind> {
-        matches!(self, Event::Dropped { cause: DropCause::RetryLimit, .. }).then_some(SignalKind::LinkLoss)
-    }
+fn narrow(tries: u16) -> u8 {
+    u8::try_from(tries).unwrap_or(u8::MAX)
 }
 
 /// A frame that leaves now.

@@ -117,7 +117,7 @@ impl Script {
         let fate = |event: &Event| match event {
             Event::Delivered { tries, .. } => Some((true, *tries)),
             Event::Dropped { tries, .. } => Some((false, *tries)),
-            Event::Received { .. } | Event::BeaconHeard { .. } => None,
+            Event::AttemptFailed { .. } | Event::Received { .. } | Event::BeaconHeard { .. } => None,
         };
         self.events.iter().filter_map(fate).collect()
     }

@@ -202,7 +202,7 @@ fn attempts_without_ack_double_the_window_until_the_limit_and_then_the_packet_is
         window = (2 * window + 1).min(1023);
     }
     let dropped = Event::Dropped { packet: packet(1), to: PEER, tries: 7, cause: DropCause::RetryLimit };
-    assert_eq!(s.events, [dropped]);
+    assert_eq!(s.events.last(), Some(&dropped));
     assert_eq!(s.station.cw(), 31);
 }
 
@@ -303,6 +303,53 @@ fn a_scheme_may_set_the_rate_and_the_rts_threshold_from_the_next_frame_on() {
     assert_eq!((rates[0], rates[1]), (Rate::Dsss11, Rate::Dsss1));
     let kinds: Vec<_> = s.log().iter().map(|(_, kind)| *kind).collect();
     assert_eq!((kinds[0], kinds.last()), ("data", Some(&"rts")), "{kinds:?}");
+}
+
+#[test]
+fn a_scheme_may_lower_the_rate_and_take_all_back() {
+    let mut s = Script::new(|config| config.rate_control = RateControl::Fixed(Rate::Dsss5_5));
+    s.station.reduce_rate(40, 30);
+    s.station.set_retry_limits(Limits { short: 2, long: 2 });
+    s.send_at(1_000, 1);
+    s.run_until(100_000);
+    s.station.restore_defaults();
+    s.send_at(200_000, 2);
+    s.run_until(1_000_000);
+    let rates: Vec<Rate> = s.sent.iter().map(|(_, sent)| sent.frame.rate).collect();
+    assert_eq!(rates[..2], [Rate::Dsss2; 2]);
+    assert_eq!(rates[2..], [Rate::Dsss5_5; 7]);
+    assert_eq!(s.fates(), [(false, 2), (false, 7)]);
+}
+
+#[test]
+fn a_rate_is_not_lowered_below_the_floor_nor_where_the_station_chooses_it_itself() {
+    for control in [RateControl::Fixed(Rate::Dsss11), RateControl::Arf(Rate::Dsss11)] {
+        let mut s = Script::new(|config| config.rate_control = control);
+        s.station.reduce_rate(89, 67);
+        s.send_at(1_000, 1);
+        s.run_until(1_001);
+        assert_eq!(s.sent[0].1.frame.rate, Rate::Dsss11);
+    }
+    let percent = |rate: Rate, to| rate.reduced(to, 67);
+    assert_eq!([89, 78, 67].map(|to| percent(Rate::Ofdm54, to)), [Some(Rate::Ofdm48), None, None]);
+    assert_eq!(
+        [89, 78, 67].map(|to| percent(Rate::Ofdm48, to)),
+        [Some(Rate::Ofdm36), Some(Rate::Ofdm36), None]
+    );
+    assert_eq!(percent(Rate::Dsss1, 89), None);
+}
+
+#[test]
+fn each_attempt_that_fails_is_reported_before_the_fate_of_the_frame() {
+    let mut s = Script::new(|config| config.retry_limits = Limits { short: 3, long: 3 });
+    s.send_at(1_000, 1);
+    s.run_until(100_000);
+    let tries = s.events.iter().map(|event| match event {
+        Event::AttemptFailed { tries } => (false, *tries),
+        Event::Dropped { tries, .. } => (true, *tries),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(tries.collect::<Vec<_>>(), [(false, 1), (false, 2), (false, 3), (true, 3)]);
 }
 
 #[test]

@@ -185,6 +185,10 @@ pub struct Medium {
     errors: FrameErrors,
     neighbours: Neighbours,
     radios: Vec<Radio>,
+    /// By station: nobody decodes what it sends.
+    is_mute: Vec<bool>,
+    /// By station: it decodes nothing.
+    is_deaf: Vec<bool>,
     /// By receiver: which frames nature takes.
     error_streams: Vec<Stream>,
     on_air: Vec<OnAir>,
@@ -208,6 +212,8 @@ impl Medium {
                 streams,
             ),
             radios: Vec::new(),
+            is_mute: Vec::new(),
+            is_deaf: Vec::new(),
             error_streams: Vec::new(),
             on_air: Vec::new(),
             free: Vec::new(),
@@ -219,6 +225,8 @@ impl Medium {
     pub fn add_station(&mut self, position: Position) -> u32 {
         let station = self.neighbours.add(position);
         self.radios.push(Radio::default());
+        self.is_mute.push(false);
+        self.is_deaf.push(false);
         self.error_streams.push(self.streams.stream(&format!("radio {station}/errors")));
         station
     }
@@ -257,6 +265,16 @@ impl Medium {
     /// Changes what nature does to frames.
     pub fn set_errors(&mut self, errors: FrameErrors) {
         self.errors = errors;
+    }
+
+    /// From now on nobody decodes the frames of `station` that end, or somebody does again. They are lost as by an error.
+    pub fn set_mute(&mut self, station: u32, is_mute: bool) {
+        self.is_mute[station as usize] = is_mute;
+    }
+
+    /// From now on `station` decodes none of the frames that end, or does again. They are lost as by an error.
+    pub fn set_deaf(&mut self, station: u32, is_deaf: bool) {
+        self.is_deaf[station as usize] = is_deaf;
     }
 
     /// `from` puts a frame on air. Gives its name and when to advance it.
@@ -367,7 +385,9 @@ impl Medium {
         if let Some(lock) = radio.locked.take_if(|lock| lock.id == id) {
             let OnAir { frame, from, .. } = &self.on_air[id.0 as usize];
             let p = self.errors.probability(*from, station, frame.kind());
-            let is_taken = lock.intact && p > 0.0 && self.error_streams[station as usize].chance(p);
+            let is_cut_off = self.is_mute[*from as usize] || self.is_deaf[station as usize];
+            let drawn = lock.intact && p > 0.0 && self.error_streams[station as usize].chance(p);
+            let is_taken = drawn || lock.intact && is_cut_off;
             if lock.intact && !is_taken {
                 let what = What::Decoded { frame: *frame, power_w };
                 reports.push(Report { station, what });

@@ -292,6 +292,9 @@ pub struct Absence {
     pub node: String,
     /// Cell; default the only one that the node is in.
     pub cell: Option<String>,
+    /// Which frames are lost; default all.
+    #[serde(default)]
+    pub direction: AbsenceDirection,
     /// Begin of the first; with `mean_up`, begin of the first time in range.
     pub start: Option<Quantity<Duration>>,
     /// Length of each.
@@ -304,6 +307,19 @@ pub struct Absence {
     pub mean_up: Option<Quantity<Duration>>,
     /// Random absences: mean time out of range.
     pub mean_down: Option<Quantity<Duration>>,
+}
+
+/// `direction` of an absence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AbsenceDirection {
+    /// The node is out of range.
+    #[default]
+    Both,
+    /// Nobody decodes what it sends.
+    Up,
+    /// It decodes nothing.
+    Down,
 }
 
 /// `[[datagrams]]`: packets at a constant bit rate, without TCP.

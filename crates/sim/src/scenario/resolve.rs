@@ -16,8 +16,8 @@ use super::check::{CheckError, require};
 use super::mobility::{MovementFiles, Movements};
 use super::quantity::Quantity;
 use super::{
-    Absence, Cell, Direction, Flow, Link, LinkNews, Node, NodeKind, Outage, Scenario, SignalDelays,
-    datagrams, file,
+    Absence, AbsenceDirection, Cell, Direction, Flow, Link, LinkNews, Node, NodeKind, Outage, Scenario,
+    SignalDelays, datagrams, file,
 };
 use crate::link::LossPlace;
 use crate::loss::Loss;
@@ -223,7 +223,12 @@ impl<'a> Resolver<'a> {
             );
             return Err(CheckError::new(format!("{key}.node"), message));
         };
-        Ok(Absence { cell, member, schedule: schedule(&key, &Times::of_absence(absence))? })
+        let direction = match absence.direction {
+            file::AbsenceDirection::Both => AbsenceDirection::Both,
+            file::AbsenceDirection::Up => AbsenceDirection::Up,
+            file::AbsenceDirection::Down => AbsenceDirection::Down,
+        };
+        Ok(Absence { cell, member, direction, schedule: schedule(&key, &Times::of_absence(absence))? })
     }
 
     /// `count`: how many flows there are between these two up to this one.

@@ -8,6 +8,7 @@ use segue_proto::rng::Streams;
 use super::World;
 use super::agenda::Appointment;
 use crate::mobility::{Motion, Trajectory};
+use crate::scenario::AbsenceDirection;
 
 /// A node that moves.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl World<'_> {
         let state = &mut self.cells[cell as usize];
         let station = &mut state.stations[number as usize];
         station.motion = motion;
-        if station.absences == 0 {
+        if station.absences[AbsenceDirection::Both as usize] == 0 {
             state.medium.set_motion(number, motion, now);
         }
     }

@@ -6,7 +6,8 @@
 use segue_proto::base_station::Towards;
 use segue_proto::rng::Streams;
 use segue_proto::schemes::MacCommand;
-use segue_proto::signal::{SignalKind, Source};
+use segue_proto::signal::{LostData, SignalKind, Source};
+use segue_proto::tcp::ConnectionId;
 use segue_proto::time::Instant;
 use segue_proto::trace::{DropCause, Event};
 use segue_proto::wifi::association::Association;
@@ -22,7 +23,7 @@ use crate::outage::{Layer, OutageProcess};
 use crate::radio::Position;
 use crate::radio::medium::{Medium, OnAirId, Report, What};
 use crate::results::Place;
-use crate::scenario::{LinkNews, Scenario};
+use crate::scenario::{AbsenceDirection, LinkNews, Scenario};
 
 /// A cell at work.
 #[derive(Debug)]
@@ -44,8 +45,8 @@ pub(super) struct Station {
     node: u32,
     /// Where it is when it is not absent.
     pub(super) motion: Motion,
-    /// Absences under way; they may overlap.
-    pub(super) absences: u32,
+    /// Absences under way, by [`AbsenceDirection`]; they may overlap.
+    pub(super) absences: [u32; 3],
     /// When its pending event comes.
     pending: Instant,
     /// Chooses an access point, if the station speaks through one and beacons tell of it.
@@ -114,7 +115,7 @@ impl World<'_> {
                     dcf: Dcf::new(config, streams.stream(&name)),
                     node: member.node as u32,
                     motion: Motion::fixed(member.position),
-                    absences: 0,
+                    absences: [0; 3],
                     pending: Instant::MAX,
                     association: None,
                     lost_at: Instant::MAX,
@@ -182,28 +183,46 @@ impl World<'_> {
         let absence = &self.scenario.absences[number as usize];
         let cell = &mut self.cells[absence.cell];
         let station = &mut cell.stations[absence.member];
-        station.absences += 1;
-        cell.medium.set_position(absence.member as u32, far_away(absence.member));
-        let node = station.node;
+        station.absences[absence.direction as usize] += 1;
+        let (node, member) = (station.node, absence.member as u32);
+        match absence.direction {
+            AbsenceDirection::Both => cell.medium.set_position(member, far_away(absence.member)),
+            AbsenceDirection::Up => cell.medium.set_mute(member, true),
+            AbsenceDirection::Down => cell.medium.set_deaf(member, true),
+        }
         self.observe(Place::Station { cell: absence.cell, station: absence.member }, Event::OutageBegan);
-        self.tell_node(node, Layer::Link, false);
+        self.tell_of_absence(node, number, false);
+    }
+
+    /// A host that goes by beacons hears them still while only its own frames are lost.
+    fn tell_of_absence(&mut self, node: u32, number: u32, good: bool) {
+        let is_up = self.scenario.absences[number as usize].direction == AbsenceDirection::Up;
+        let hears_beacons = matches!(self.nodes[node as usize].link_news, LinkNews::Beacons { .. });
+        if !(is_up && hears_beacons) {
+            self.tell_node(node, Layer::Link, good);
+        }
     }
 
     pub(super) fn end_absence(&mut self, number: u32) {
         let absence = &self.scenario.absences[number as usize];
         let cell = &mut self.cells[absence.cell];
         let station = &mut cell.stations[absence.member];
-        station.absences -= 1;
-        if station.absences == 0 {
-            let motion = station.motion;
-            cell.medium.set_motion(absence.member as u32, motion, self.now);
+        let left = &mut station.absences[absence.direction as usize];
+        *left -= 1;
+        if *left == 0 {
+            let member = absence.member as u32;
+            match absence.direction {
+                AbsenceDirection::Both => cell.medium.set_motion(member, station.motion, self.now),
+                AbsenceDirection::Up => cell.medium.set_mute(member, false),
+                AbsenceDirection::Down => cell.medium.set_deaf(member, false),
+            }
         }
         let node = cell.stations[absence.member].node;
         let hit = std::mem::take(&mut self.absence_hit[number as usize]);
         self.note_outage_ended(&hit);
         self.absence_hit[number as usize] = hit;
         self.observe(Place::Station { cell: absence.cell, station: absence.member }, Event::OutageEnded);
-        self.tell_node(node, Layer::Link, true);
+        self.tell_of_absence(node, number, true);
         self.plan_next_absence(number);
     }
 
@@ -411,6 +430,9 @@ impl World<'_> {
             {
                 for_all.push((id, PacketId(packet.handle)));
             }
+            if self.observes_frames {
+                self.observe_frame(cell, number, transmission.frame);
+            }
         }
         while let Some(event) = self.cells[cell].stations[number as usize].dcf.poll_event() {
             self.handle_station_event(cell, number, &event);
@@ -434,28 +456,50 @@ impl World<'_> {
             }
             // Its hearers have still to get it.
             wifi::Event::Delivered { to: StationId::BROADCAST, .. } => {}
+            wifi::Event::AttemptFailed { .. } => self.send_news(node, event.signal(), Source::Mac),
             wifi::Event::Delivered { packet, to, .. } => {
                 if self.has_base_stations {
                     self.note_delivered(node, self.node_of_station(cell, to));
                 }
                 self.packets.remove(PacketId(packet.handle));
-                self.send_news(node, event.frame_sent(), Source::Mac);
+                self.send_news(node, event.signal(), Source::Mac);
                 self.note_reach_of(cell, node, to, true);
             }
-            wifi::Event::Dropped { packet, to, .. } => {
+            wifi::Event::Dropped { packet, to, cause, .. } => {
                 if self.has_base_stations {
                     self.note_undelivered(node, self.node_of_station(cell, to), PacketId(packet.handle));
                 }
+                let lost = self.data_of(node, PacketId(packet.handle));
                 self.packets.remove(PacketId(packet.handle));
                 self.observe_station_drop(cell as u32, number, DropCause::RetryLimit, packet.bytes);
-                self.send_news(node, event.frame_sent(), Source::Mac);
-                self.send_news(node, event.link_loss(), Source::Mac);
+                self.send_news(node, event.signal(), Source::Mac);
+                let given_up = cause == wifi::DropCause::RetryLimit;
+                self.send_news(node, given_up.then_some(SignalKind::LinkLoss { lost }), Source::Mac);
                 self.note_reach_of(cell, node, to, false);
             }
             wifi::Event::BeaconHeard { from, power_w } => {
                 self.hear_beacon_of(cell, number, from, dbm(power_w));
             }
         }
+    }
+
+    fn observe_frame(&mut self, cell: usize, number: u32, frame: wifi::Frame) {
+        let dcf = &self.cells[cell].stations[number as usize].dcf;
+        let is_data = matches!(frame.body, wifi::Body::Data { .. });
+        if frame.to != StationId::BROADCAST && (is_data || frame.body == wifi::Body::Rts) {
+            let (tries, bytes) = (dcf.tries(), dcf.packet_bytes());
+            let place = Place::Station { cell, station: number as usize };
+            self.observe(place, Event::FrameOnAir { tries, bytes, is_data });
+        }
+    }
+
+    /// The data that a packet carries, if a connection of `node` has sent it.
+    fn data_of(&self, node: u32, id: PacketId) -> Option<LostData> {
+        let packet = self.packets.get(id);
+        let Content::Segment { segment, end } = packet.content else { return None };
+        let connection = ConnectionId(self.ends[end as usize].peer);
+        let is_ours = packet.from == node && segment.len > 0;
+        is_ours.then_some(LostData { connection, seq: segment.seq, len: segment.len })
     }
 
     /// A scheme's order to the MAC of each station of its host.
@@ -465,6 +509,10 @@ impl World<'_> {
             match command {
                 MacCommand::SetRetryLimits(limits) => station.dcf.set_retry_limits(limits),
                 MacCommand::SetRateControl(control) => station.dcf.set_rate_control(control),
+                MacCommand::ReduceRate { to_percent, floor_percent } => {
+                    station.dcf.reduce_rate(to_percent, floor_percent);
+                }
+                MacCommand::RestoreDefaults => station.dcf.restore_defaults(),
                 MacCommand::SetRtsThreshold(bytes) => station.dcf.set_rts_threshold(bytes),
             }
         }
