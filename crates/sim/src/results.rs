@@ -7,6 +7,7 @@ pub use datagrams::DatagramSummary;
 use std::io::{self, Write};
 
 use segue_proto::mobile_ip::Address;
+use segue_proto::schemes::none;
 use segue_proto::tcp::{EndReason, State, Stats};
 use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::Event;
@@ -81,6 +82,8 @@ pub(crate) struct EndSummary {
     pub(crate) end: Option<EndReason>,
     pub(crate) idle: Duration,
     pub(crate) longest_idle: Duration,
+    pub(crate) restorations: u64,
+    pub(crate) sent_into_outage: u64,
 }
 
 /// What is known of one link direction when the run is over.
@@ -115,10 +118,21 @@ pub struct FlowSummary {
     pub state: State,
     /// Why the sender's connection is over, if it is.
     pub end: Option<EndReason>,
-    /// Time from the end of each outage on its path to the next data segment, summed.
+    /// Time from the end of each outage on its path to the next data segment, summed. The next outage, or the end of the
+    /// run, ends it too.
     pub idle: Duration,
     /// The longest of these.
     pub longest_idle: Duration,
+    /// How many times that were.
+    pub restorations: u64,
+    /// Segments with data that the sender sent again while an outage was on its path, there or back.
+    pub sent_into_outage: u64,
+    /// Segments with data that brought the receiver nothing: all of it had arrived before.
+    pub duplicates: u64,
+    /// What a scheme did at its two ends, see [`Stats::interventions`].
+    pub interventions: u64,
+    /// Whether both ends were plain TCP, whatever scheme their hosts carry.
+    pub plain: bool,
     /// Acknowledged bits per second between start and finish, or the end of the run.
     pub goodput_bps: f64,
 }
@@ -163,6 +177,8 @@ pub struct Results {
     pub mobility: Vec<(usize, MobilitySummary)>,
     /// The scheme on mobile hosts.
     pub scheme: &'static str,
+    /// By node, what its scheme ordered its MACs.
+    pub mac_orders: Vec<u64>,
 }
 
 impl Results {
@@ -198,12 +214,24 @@ impl Results {
                     end: sender.end,
                     idle: sender.idle,
                     longest_idle: sender.longest_idle,
+                    restorations: sender.restorations,
+                    sent_into_outage: sender.sent_into_outage,
+                    duplicates: pair[1].stats.duplicate_segments,
+                    interventions: sender.stats.interventions + pair[1].stats.interventions,
+                    plain: flow.plain,
                     goodput_bps: if until > 0.0 { bits / until } else { 0.0 },
                 }
             })
             .collect();
         let scheme = scenario.scheme.spec.name;
-        Results { ended, events, flows, datagrams: Vec::new(), links, stations, mobility, scheme }
+        let (datagrams, mac_orders) = (Vec::new(), Vec::new());
+        Results { ended, events, flows, datagrams, links, stations, mobility, scheme, mac_orders }
+    }
+
+    /// How often the scheme did anything: at the ends of flows, and in the MACs of its hosts.
+    pub fn interventions(&self) -> u64 {
+        let at_ends: u64 = self.flows.iter().map(|flow| flow.interventions).sum();
+        at_ends + self.mac_orders.iter().sum::<u64>()
     }
 
     /// The flows as a table.
@@ -233,7 +261,7 @@ impl Results {
                 Cell::Text(flow.name.clone()),
                 Cell::Text(flow.from.clone()),
                 Cell::Text(flow.to.clone()),
-                Cell::Text(self.scheme.to_owned()),
+                Cell::Text(if flow.plain { none::SPEC.name } else { self.scheme }.to_owned()),
                 Cell::Text(flow.tcp.to_owned()),
                 Cell::Number(flow.start.as_secs_f64(), 6),
                 Cell::number(flow.finished.map(Instant::as_secs_f64), 6),

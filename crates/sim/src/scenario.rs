@@ -165,6 +165,8 @@ pub struct Flow {
     pub profile: Profile,
     /// Recovery and congestion control of both ends.
     pub variant: &'static Variant,
+    /// Both ends are plain TCP, whatever scheme their hosts carry.
+    pub plain: bool,
 }
 
 /// Something that goes wrong with a link.

@@ -67,6 +67,8 @@ struct NodeState {
     links_down: u32,
     /// Outages of its registration under way.
     ip_down: u32,
+    /// Orders of its scheme to its MACs.
+    mac_orders: u64,
 }
 
 impl NodeState {
@@ -444,6 +446,10 @@ impl<'a> World<'a> {
     }
 
     fn into_results(mut self) -> Results {
+        for end in self.ends.iter_mut().filter(|end| end.finished.is_none()) {
+            // Who is silent to the end of the run has been so until then.
+            end.end_silence(self.now);
+        }
         let mobility = self.mobility_summaries();
         let ends = self
             .ends
@@ -457,6 +463,8 @@ impl<'a> World<'a> {
                 end: end.connection.end_reason(),
                 idle: end.idle,
                 longest_idle: end.longest_idle,
+                restorations: end.restorations,
+                sent_into_outage: end.sent_into_outage,
             })
             .collect::<Vec<_>>();
         let links = self.links.iter().map(|link| LinkSummary { counts: link.counts }).collect();
@@ -469,7 +477,8 @@ impl<'a> World<'a> {
             self.station_stats(),
             mobility,
         );
-        Results { datagrams: self.datagram_summaries(), ..results }
+        let mac_orders = self.nodes.iter().map(|node| node.mac_orders).collect();
+        Results { datagrams: self.datagram_summaries(), mac_orders, ..results }
     }
 }
 
@@ -590,5 +599,6 @@ fn new_node(scenario: &Scenario, kind: &NodeKind) -> NodeState {
         mobile,
         links_down: 0,
         ip_down: 0,
+        mac_orders: 0,
     }
 }

@@ -145,6 +145,7 @@ fn scenario(case: &Row, expected: &Row) -> Scenario {
             bytes: Some(integer(case, "packets") * u64::from(profile.mss)),
             profile,
             variant: Variant::named(&case["tcp"]).expect("a known variant"),
+            plain: false,
         }],
         outages: case["outages"].split(';').filter(|o| !o.is_empty()).map(outage).collect(),
         scheme: SchemeChoice::default(),

@@ -97,6 +97,7 @@ impl Connection {
             return;
         }
         self.start_round();
+        self.stats.interventions += 1;
         self.emit(|| Event::CommandExecuted { command: command.name() });
         match command {
             Command::Restore { mode, window, max_burst } => self.restore(mode, window, max_burst, now),

@@ -167,6 +167,11 @@ pub struct Stats {
     pub dup_acks: u64,
     /// Segments refused: unacceptable sequence numbers, wrong acknowledgements, old timestamps.
     pub refused: u64,
+    /// Segments received whose data was all there already, in order or beyond a hole.
+    pub duplicate_segments: u64,
+    /// How often a policy made TCP do something else: answers other than [`Verdict::Proceed`], commands, ACKs used up,
+    /// samples discarded, timers changed, segments held back or changed.
+    pub interventions: u64,
 }
 
 /// Deadlines; [`Instant::MAX`] is "off". Ties are served in this order.
@@ -480,6 +485,7 @@ impl Connection {
         }
         self.stats.timeouts += 1;
         let verdict = hooks.on_timeout(self, now);
+        self.note_verdict(verdict);
         let (snd_una, rto, backoff) = (self.snd.snd_una, self.rtt.rto(), self.rtt.backoff());
         self.emit(|| Event::TimeoutExpired { snd_una, rto, backoff, verdict });
         match verdict {
@@ -552,8 +558,15 @@ impl Connection {
 
     /// Starts the retransmission timer.
     pub(super) fn arm_rto<H: Hooks + ?Sized>(&mut self, now: Instant, hooks: &mut H) {
-        let rto = hooks.on_rto_armed(self, self.rtt.rto());
+        let plain = self.rtt.rto();
+        let rto = hooks.on_rto_armed(self, plain);
+        self.stats.interventions += u64::from(rto != plain);
         self.timers.rto = now + rto;
+    }
+
+    /// Counts an answer that is not TCP's own.
+    pub(super) fn note_verdict(&mut self, verdict: Verdict) {
+        self.stats.interventions += u64::from(verdict != Verdict::Proceed);
     }
 
     /// Starts the retransmission timer on a policy's command, without asking it again.

@@ -31,6 +31,9 @@ impl Connection {
             self.refuse();
             return;
         };
+        if segment.len > 0 && self.rcv.holds(start, u64::from(segment.len)) {
+            self.stats.duplicate_segments += 1;
+        }
         if !self.is_in_window(segment, start) {
             self.refuse();
             let repeated_syn = segment.flags.contains(Flags::SYN) && self.state == State::SynReceived;
@@ -134,6 +137,7 @@ impl Connection {
         }
         let window_changed = self.update_send_window(segment, start, ack, now, hooks);
         if hooks.on_ack_options(self, &segment.options, segment.is_pure_ack(), now) {
+            self.stats.interventions += 1;
             return true;
         }
         if ack < self.snd.snd_una {
@@ -267,6 +271,7 @@ impl Connection {
         let Some(sent_at) = stamped.or(timed) else { return };
         let rtt: Duration = now.since(sent_at);
         if !hooks.on_rtt_sample(self, rtt, sent_at) {
+            self.stats.interventions += 1;
             return;
         }
         self.rtt.clear_backoff();
@@ -298,6 +303,7 @@ impl Connection {
         let start = self.snd.snd_una;
         let loss = Loss { start, end: (start + self.snd.mss).min(self.snd.snd_max) };
         let verdict = hooks.on_loss_detected(self, loss, now);
+        self.note_verdict(verdict);
         self.emit(|| Event::LossDetected { snd_una: start, verdict });
         match verdict {
             Verdict::Proceed => {

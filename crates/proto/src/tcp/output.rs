@@ -51,7 +51,7 @@ impl Connection {
             return None;
         }
         let mut segment = self.data_segment(&piece, now);
-        if !hooks.on_send(self, &mut segment, now) {
+        if !self.may_leave(&mut segment, now, hooks) {
             return None;
         }
         let was_idle = self.snd.outstanding() == 0;
@@ -76,6 +76,14 @@ impl Connection {
         Some(segment)
     }
 
+    /// Asks the policy about a segment.
+    fn may_leave<H: Hooks + ?Sized>(&mut self, segment: &mut Segment, now: Instant, hooks: &mut H) -> bool {
+        let plain = *segment;
+        let may_leave = hooks.on_send(self, segment, now);
+        self.stats.interventions += u64::from(!may_leave || *segment != plain);
+        may_leave
+    }
+
     fn data_segment(&self, piece: &Piece, now: Instant) -> Segment {
         let flags = if piece.fin { Flags::ACK | Flags::FIN } else { Flags::ACK };
         Segment { len: piece.len, ..self.bare_segment(piece.start, flags, now) }
@@ -84,7 +92,7 @@ impl Connection {
     fn next_ack<H: Hooks + ?Sized>(&mut self, now: Instant, hooks: &mut H) -> Option<Segment> {
         // `SND.NXT` of RFC 9293, which never goes back: the peer would drop an ACK below its `RCV.NXT`.
         let mut segment = self.bare_segment(self.snd.snd_max, Flags::ACK, now);
-        if !hooks.on_send(self, &mut segment, now) {
+        if !self.may_leave(&mut segment, now, hooks) {
             return None;
         }
         self.acks_due -= 1;

@@ -97,6 +97,13 @@ impl Receiver {
         &self.beyond
     }
 
+    /// Whether all `len` positions from `start` on have arrived before.
+    pub(super) fn holds(&self, start: u64, len: u64) -> bool {
+        let end = start + len;
+        end <= self.rcv_nxt
+            || self.beyond.iter().any(|range| range.0 <= start.max(self.rcv_nxt) && end <= range.1)
+    }
+
     /// Bytes that may be offered now.
     pub(super) fn window(&self) -> u64 {
         if self.closed_by_command {
@@ -223,6 +230,15 @@ mod tests {
         assert_eq!((r.rcv_nxt, r.beyond()), (1, &[(1001, 1501)][..]));
         assert_eq!(r.accept(1, 1000, false, false, Instant::ZERO), AckWhen::Now);
         assert_eq!((r.rcv_nxt, r.beyond().len()), (1501, 0));
+    }
+
+    #[test]
+    fn what_has_arrived_is_held_whether_in_order_or_beyond_a_hole() {
+        let mut r = receiver();
+        r.accept(1, 1000, false, false, Instant::ZERO);
+        r.accept(2001, 500, false, false, Instant::ZERO);
+        assert!(r.holds(1, 1000) && r.holds(501, 200) && r.holds(2001, 500) && r.holds(2101, 100));
+        assert!(!r.holds(501, 501) && !r.holds(1001, 500) && !r.holds(2001, 501) && !r.holds(1901, 200));
     }
 
     #[test]

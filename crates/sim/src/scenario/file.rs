@@ -356,6 +356,8 @@ pub struct Flow {
     pub start: Option<Quantity<Duration>>,
     /// How much it sends; default as long as the run lasts.
     pub bytes: Option<Quantity<Bytes>>,
+    /// `none`: both ends are plain TCP, whatever scheme their hosts carry.
+    pub scheme: Option<String>,
     /// Constants that differ from `[tcp]`.
     #[serde(default)]
     pub tcp: Tcp,

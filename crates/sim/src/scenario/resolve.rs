@@ -7,6 +7,7 @@ mod mobile_ip;
 use std::collections::BTreeMap;
 
 use segue_proto::link_state::Thresholds;
+use segue_proto::schemes::none;
 use segue_proto::tcp::profile::InitialSsthresh;
 use segue_proto::tcp::{Profile, Variant, profile, variant};
 use segue_proto::time::{Duration, Instant};
@@ -237,6 +238,13 @@ impl<'a> Resolver<'a> {
         let from = self.node(&format!("{key}.from"), &flow.from)?;
         let to = self.node(&format!("{key}.to"), &flow.to)?;
         let (profile, variant) = self.tcp(&key, &flow.tcp)?;
+        if let Some(scheme) = flow.scheme.as_ref().filter(|scheme| **scheme != none::SPEC.name) {
+            let message = format!(
+                "found \"{scheme}\"; allowed: \"{}\" for a flow beside the scheme, which is named in [scheme]",
+                none::SPEC.name
+            );
+            return Err(CheckError::new(format!("{key}.scheme"), message));
+        }
         let default_name = if count == 1 {
             format!("{}-{}", flow.from, flow.to)
         } else {
@@ -250,6 +258,7 @@ impl<'a> Resolver<'a> {
             bytes: flow.bytes.map(|b| b.0.0),
             profile,
             variant,
+            plain: flow.scheme.is_some(),
         })
     }
 

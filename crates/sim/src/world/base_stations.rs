@@ -39,6 +39,9 @@ impl World<'_> {
             }
         }
         for end in 0..self.ends.len() as u32 {
+            if self.ends[end as usize].plain {
+                continue;
+            }
             let flow = self.flow_of(end);
             let node = self.ends[end as usize].node as usize;
             self.end_names.insert((flow.mobile, flow.fixed), end);
@@ -117,7 +120,8 @@ impl World<'_> {
             Towards::Mobile => end,
             Towards::Fixed => self.ends[end as usize].peer,
         };
-        if self.ends[mobile_end as usize].node != host {
+        let flow_end = &self.ends[mobile_end as usize];
+        if flow_end.node != host || flow_end.plain {
             return true;
         }
         let flow = self.flow_of(mobile_end);

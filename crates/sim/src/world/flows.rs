@@ -21,6 +21,8 @@ pub(super) struct FlowEnd {
     /// The other end.
     pub(super) peer: u32,
     pub(super) peer_node: u32,
+    /// Plain TCP, whatever scheme its host carries.
+    pub(super) plain: bool,
     /// When its pending event comes; [`Instant::MAX`] if there is none.
     pub(super) pending: Instant,
     pub(super) opened: bool,
@@ -33,6 +35,23 @@ pub(super) struct FlowEnd {
     /// Silence after outages, summed, and the longest.
     pub(super) idle: Duration,
     pub(super) longest_idle: Duration,
+    /// How many silences that were.
+    pub(super) restorations: u64,
+    /// Outages of its way there or back under way; they may overlap.
+    pub(super) cuts: u32,
+    /// Segments sent again during one.
+    pub(super) sent_into_outage: u64,
+}
+
+impl FlowEnd {
+    /// The silence after the last outage is over.
+    pub(super) fn end_silence(&mut self, now: Instant) {
+        let Some(ended) = self.outage_ended.take() else { return };
+        let idle = now.since(ended);
+        self.idle = self.idle + idle;
+        self.longest_idle = self.longest_idle.max(idle);
+        self.restorations += 1;
+    }
 }
 
 impl World<'_> {
@@ -62,6 +81,7 @@ impl World<'_> {
                     node: node as u32,
                     peer: number + 1 - side,
                     peer_node: peer_node as u32,
+                    plain: flow.plain,
                     pending: Instant::MAX,
                     opened: !is_sender,
                     finished: None,
@@ -69,6 +89,9 @@ impl World<'_> {
                     outage_ended: None,
                     idle: Duration::ZERO,
                     longest_idle: Duration::ZERO,
+                    restorations: 0,
+                    cuts: 0,
+                    sent_into_outage: 0,
                 });
             }
             self.agenda.add(flow.start, Appointment::Open { flow: index as u32 });
@@ -78,13 +101,15 @@ impl World<'_> {
     /// A segment arrives; no queue on its way was more likely to drop it than with `p_max`.
     pub(super) fn handle_segment(&mut self, end: u32, segment: &Segment, p_max: f32) {
         let node = self.ends[end as usize].node;
-        if self.nodes[node as usize].scheme.is_some() {
+        if self.nodes[node as usize].scheme.is_some() && !self.ends[end as usize].plain {
             self.tell_drop_probability(end, p_max);
         }
         let flow_end = &mut self.ends[end as usize];
         match &mut self.nodes[node as usize].scheme {
-            None => flow_end.connection.handle_segment(segment, self.now, &mut NoHooks),
-            Some(scheme) => flow_end.connection.handle_segment(segment, self.now, scheme.as_mut()),
+            Some(scheme) if !flow_end.plain => {
+                flow_end.connection.handle_segment(segment, self.now, scheme.as_mut());
+            }
+            _ => flow_end.connection.handle_segment(segment, self.now, &mut NoHooks),
         }
         self.after(end);
     }
@@ -114,8 +139,10 @@ impl World<'_> {
         let due = flow_end.connection.poll_timeout().is_some_and(|(at, _)| at <= self.now);
         if due {
             match &mut self.nodes[flow_end.node as usize].scheme {
-                None => flow_end.connection.handle_timeout(self.now, &mut NoHooks),
-                Some(scheme) => flow_end.connection.handle_timeout(self.now, scheme.as_mut()),
+                Some(scheme) if !flow_end.plain => {
+                    flow_end.connection.handle_timeout(self.now, scheme.as_mut());
+                }
+                _ => flow_end.connection.handle_timeout(self.now, &mut NoHooks),
             }
             self.after(end);
         } else {
@@ -183,17 +210,20 @@ impl World<'_> {
     pub(super) fn transmit(&mut self, end: u32) {
         loop {
             let flow_end = &mut self.ends[end as usize];
+            let retransmissions = flow_end.connection.stats().retransmissions;
             let segment = match &mut self.nodes[flow_end.node as usize].scheme {
-                None => flow_end.connection.poll_transmit(self.now, &mut NoHooks),
-                Some(scheme) => flow_end.connection.poll_transmit(self.now, scheme.as_mut()),
+                Some(scheme) if !flow_end.plain => {
+                    flow_end.connection.poll_transmit(self.now, scheme.as_mut())
+                }
+                _ => flow_end.connection.poll_transmit(self.now, &mut NoHooks),
             };
             let Some(segment) = segment else { return };
-            if segment.len > 0
-                && let Some(ended) = flow_end.outage_ended.take()
-            {
-                let idle = self.now.since(ended);
-                flow_end.idle = flow_end.idle + idle;
-                flow_end.longest_idle = flow_end.longest_idle.max(idle);
+            if segment.len > 0 {
+                flow_end.end_silence(self.now);
+                if flow_end.cuts > 0 {
+                    let again = flow_end.connection.stats().retransmissions - retransmissions;
+                    flow_end.sent_into_outage += again;
+                }
             }
             let bytes = flow_end.connection.wire_bytes(&segment);
             let (here, to, peer) = (flow_end.node, flow_end.peer_node, flow_end.peer);

@@ -83,6 +83,9 @@ impl World<'_> {
                 self.observe_drop(direction as u32, DropCause::Outage, bytes);
             }
         }
+        let hit = std::mem::take(&mut self.hit[number as usize]);
+        self.note_outage_began(&hit);
+        self.hit[number as usize] = hit;
         self.observe(Place::Link(outage.link * 2), Event::OutageBegan);
         self.tell_ends(number, false);
     }
@@ -100,12 +103,23 @@ impl World<'_> {
         self.plan_next_outage(number);
     }
 
-    /// An outage is over for the flows of these sending ends: what they send next ends their silence.
+    /// An outage begins for the flows of these sending ends. Who has been silent since the last one was so until now.
+    pub(super) fn note_outage_began(&mut self, ends: &[u32]) {
+        for end in ends {
+            let end = &mut self.ends[*end as usize];
+            end.end_silence(self.now);
+            end.cuts += 1;
+        }
+    }
+
+    /// An outage is over for the flows of these sending ends: unless there is another one, what they send next ends
+    /// their silence.
     pub(super) fn note_outage_ended(&mut self, ends: &[u32]) {
         for end in ends {
             let end = &mut self.ends[*end as usize];
+            end.cuts = end.cuts.saturating_sub(1);
             let has_work = end.opened && end.finished.is_none();
-            end.outage_ended = has_work.then_some(self.now);
+            end.outage_ended = (has_work && end.cuts == 0).then_some(self.now);
         }
     }
 

@@ -324,6 +324,9 @@ impl World<'_> {
         match (roamer.cut_off, cut) {
             (None, true) => {
                 roamer.cut_off = Some(now);
+                let flows = std::mem::take(&mut roamer.flows);
+                self.note_outage_began(&flows);
+                self.roamers[host as usize].flows = flows;
                 self.observe(Place::Node(host as usize), Event::OutageBegan);
             }
             (Some(_), false) if now == Instant::ZERO => roamer.cut_off = None,
@@ -346,6 +349,9 @@ impl World<'_> {
     pub(super) fn note_first_cuts(&mut self) {
         for host in 0..self.roamers.len() {
             if self.roamers[host].cut_off.is_some() {
+                let flows = std::mem::take(&mut self.roamers[host].flows);
+                self.note_outage_began(&flows);
+                self.roamers[host].flows = flows;
                 self.observe(Place::Node(host), Event::OutageBegan);
             }
         }

@@ -190,6 +190,9 @@ impl World<'_> {
             AbsenceDirection::Up => cell.medium.set_mute(member, true),
             AbsenceDirection::Down => cell.medium.set_deaf(member, true),
         }
+        let hit = std::mem::take(&mut self.absence_hit[number as usize]);
+        self.note_outage_began(&hit);
+        self.absence_hit[number as usize] = hit;
         self.observe(Place::Station { cell: absence.cell, station: absence.member }, Event::OutageBegan);
         self.tell_of_absence(node, number, false);
     }
@@ -516,6 +519,7 @@ impl World<'_> {
                 MacCommand::SetRtsThreshold(bytes) => station.dcf.set_rts_threshold(bytes),
             }
         }
+        self.nodes[node as usize].mac_orders += 1;
         self.observe(Place::Node(node as usize), Event::CommandExecuted { command: command.name() });
     }
 
