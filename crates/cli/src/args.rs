@@ -29,6 +29,7 @@ EXAMPLES
   segue reproduce                       the papers' tables: printed value, measured value, verdict
   segue list schemes                    what can be compared
   segue run scenarios/roam.toml         one run of a scenario
+  segue compare scenarios/roam.toml     all schemes against plain TCP, on the same ten seeds
 
 OUTPUT
   Results go to standard output, everything else to standard error. Wherever a table is printed,
@@ -48,6 +49,9 @@ pub enum Command {
     /// Run one scenario once and print what became of each flow
     #[command(long_about = RUN_ABOUT)]
     Run(RunArgs),
+    /// Run a scenario with all schemes and compare them with plain TCP on the same seeds
+    #[command(long_about = COMPARE_ABOUT)]
+    Compare(CompareArgs),
     /// Repeat the experiments of the papers and compare with their printed numbers
     #[command(long_about = REPRODUCE_ABOUT)]
     Reproduce(ReproduceArgs),
@@ -191,6 +195,76 @@ UNITS
 EXIT CODES
   0  done
   2  the scenario or an option was refused (the message says where, what was found and what is
+     allowed), or a file could not be written";
+
+/// `segue compare`.
+#[derive(Debug, ClapArgs)]
+#[command(after_long_help = COMPARE_HELP)]
+pub struct CompareArgs {
+    /// The scenario, a TOML file, or a folder of them
+    ///
+    /// Of a folder all files NAME.toml are taken, in the order of their names, and none of the folders in it. NAME-upload and
+    /// NAME-download are the situation NAME.
+    pub scenario: String,
+
+    /// The schemes to compare with plain TCP, with commas between; default all
+    ///
+    /// A scheme that the scenario names keeps its parameters; the others have their defaults. 'segue list schemes' shows
+    /// the names.
+    #[arg(long, value_name = "SCHEMES", value_delimiter = ',', value_parser = scheme_names())]
+    #[arg(hide_possible_values = true)]
+    pub schemes: Vec<String>,
+
+    /// How many seeds each scheme runs with, from the scenario's on
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub seeds: u64,
+
+    /// Set one key of the scenario, or of each in the folder; may be given many times
+    #[arg(long = "set", value_name = "PATH=VALUE", long_help = SET_HELP)]
+    pub settings: Vec<Setting>,
+
+    /// How to print the results: table, json or csv
+    ///
+    /// table is a row for each scheme, or with a folder a matrix of gains; csv and json have all quantities.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", hide_possible_values = true)]
+    pub format: Format,
+
+    /// Also write DIR/index.html: the matrices and all tables on one page
+    ///
+    /// The page needs no network and no script. An index.html that stands there is replaced.
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
+
+    /// No progress bar and no notes on standard error
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+const COMPARE_ABOUT: &str = "\
+Run a scenario with all schemes and compare them with plain TCP on the same seeds.
+
+The gain is the mean of the paired differences, seed by seed, with its 95 % confidence interval (Student). It is a gain \
+of goodput, or of time where all flows are of fixed size and finish. Flows with scheme = \"none\" stand beside the \
+others and tell whether a scheme is fair. docs/compare.md says what each number means.";
+
+const COMPARE_HELP: &str = "\
+EXAMPLES
+  segue compare scenarios/roam.toml
+  segue compare scenarios/compare --report comparison
+  segue compare scenarios/compare/long-outage-upload.toml --schemes ilc-tcp --seeds 30
+  segue compare scenarios/compare --format csv > comparison.csv
+
+MARKS
+  cannot act    the scheme did nothing in any run
+  harms         the interval of its gain lies below zero, and the gain below -0.5 %
+
+UNITS
+  The name of a column ends in its unit: _s seconds, _pct percent, _kbps 1,000 bits per second.
+  useless, timeouts, freezes and interventions are counts per run; fairness is a ratio.
+
+EXIT CODES
+  0  done
+  2  a scenario or an option was refused (the message says where, what was found and what is
      allowed), or a file could not be written";
 
 /// `segue reproduce`.

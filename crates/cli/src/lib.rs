@@ -1,12 +1,13 @@
 //! The command `segue`: parses, calls, prints. What is simulated and judged lives in `segue-sim`.
 //!
 //! * [`args`]: the words of the command line and their help.
-//! * [`run`](mod@run), [`reproduce`], [`list`]: one module per command.
+//! * [`run`](mod@run), [`compare`], [`reproduce`], [`list`]: one module per command.
 //! * [`output`]: tables, JSON and CSV on standard output, notes and refusals on standard error.
-//! * [`report`]: the HTML pages of `segue reproduce --report` and `segue run --report`.
+//! * [`report`]: the HTML pages of `--report`.
 //! * [`files`]: results appear under their final name only when they are complete.
 
 pub mod args;
+pub mod compare;
 pub mod error;
 pub mod files;
 pub mod list;
@@ -48,6 +49,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 fn dispatch(command: &Command) -> Result<u8, Refusal> {
     match command {
         Command::Run(args) => run::run(args),
+        Command::Compare(args) => compare::compare(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::List(args) => list::list(args),
         Command::Completions { shell } => {

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, TableStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use segue_sim::table::Table;
 
 use crate::error::Refusal;
@@ -40,6 +41,17 @@ pub fn print(text: &str) -> Result<(), Refusal> {
 /// See [`print()`].
 pub fn print_json(value: &serde_json::Value) -> Result<(), Refusal> {
     print(&format!("{value:#}\n"))
+}
+
+/// A bar on standard error that counts runs, if that is a terminal and nobody wants quiet.
+pub fn runs_bar(label: &str, quiet: bool) -> ProgressBar {
+    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(None, target);
+    if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} {elapsed}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar.set_message(label.to_owned());
+    bar
 }
 
 /// Tells something in passing, on standard error.

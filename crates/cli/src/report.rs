@@ -1,7 +1,9 @@
 //! Pages in one HTML file that needs nothing else. This one is that of `segue reproduce --report`: tables, criteria and
-//! charts; [`run_page`] is that of `segue run --report`.
+//! charts; [`run_page`] is that of `segue run --report`, [`compare_page`] that of `segue compare
+//! --report`.
 
 mod chart;
+pub mod compare_page;
 pub mod run_page;
 mod timeline;
 

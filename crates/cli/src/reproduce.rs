@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use segue_sim::reproduce::{self as papers, Criterion, PaperReport, Verdict};
 use segue_sim::table::{Cell, Table};
 use serde_json::{Value, json};
@@ -66,12 +65,7 @@ fn chosen(wanted: &[String]) -> Result<Vec<String>, Refusal> {
 
 /// Runs one paper with a bar on standard error, if that is a terminal.
 fn with_progress(key: &str, quiet: bool) -> Result<PaperReport, Refusal> {
-    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let bar = ProgressBar::with_draw_target(None, target);
-    if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} {elapsed}") {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    bar.set_message(key.to_owned());
+    let bar = output::runs_bar(key, quiet);
     let outcome = papers::reproduce(key, &|done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);

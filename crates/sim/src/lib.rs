@@ -9,8 +9,10 @@
 //! * [`radio`]: who hears what; 802.11 stations on one medium.
 //! * [`results`]: summaries and traces as tables and CSV.
 //! * [`timeline`]: one flow and its mobile host over time, thinned out for a picture.
+//! * [`compare`]: schemes against plain TCP on the same seeds.
 //! * [`reproduce`]: the papers' experiments, their printed tables and criteria.
 
+pub mod compare;
 pub mod event_queue;
 pub mod link;
 pub mod loss;

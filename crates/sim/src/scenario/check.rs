@@ -31,7 +31,7 @@ pub struct CheckError {
 }
 
 impl CheckError {
-    pub(super) fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
         CheckError { key: key.into(), message: message.into() }
     }
 
