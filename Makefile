@@ -1,6 +1,6 @@
 # People and CI use the same recipes. `make test` is what CI runs.
 
-.PHONY: test check fmt bless bench validate docs
+.PHONY: test check fmt bless bench validate docs compare-docs
 
 CARGO ?= cargo
 
@@ -35,6 +35,10 @@ bench:
 validate:
 	validation/ns2/regenerate.sh --check
 	$(CARGO) test --package segue-sim --test ns2_agreement --test ns2_wireless
+
+## Runs the standing comparison (scenarios/compare) and writes its matrices into docs/compare.md.
+compare-docs:
+	$(CARGO) run --release --quiet --package segue --example compare_docs
 
 ## Builds the API documentation.
 docs:

@@ -6,7 +6,7 @@ use std::path::Path;
 use segue_proto::schemes::{self, none};
 use segue_sim::compare::measure::Quantity;
 use segue_sim::compare::tables::{self, Matrix};
-use segue_sim::compare::{self as schemes_compared, Case, Comparison, Prepared, Row};
+use segue_sim::compare::{self as schemes_compared, Case, Comparison, Mark, Prepared, Row};
 use segue_sim::scenario::{self, CheckError, Setting};
 use segue_sim::table::Cell;
 use serde_json::{Value, json};
@@ -210,7 +210,7 @@ fn document(comparisons: &[Comparison]) -> Value {
         json!({
             "scheme": row.scheme,
             "direction": row.direction.name(),
-            "mark": row.mark.map(compare_mark),
+            "mark": row.mark.map(Mark::name),
             "quantities": Value::Object(values.collect()),
         })
     };
@@ -223,10 +223,6 @@ fn document(comparisons: &[Comparison]) -> Value {
         })
     };
     json!({ "comparisons": comparisons.iter().map(comparison).collect::<Value>() })
-}
-
-fn compare_mark(mark: schemes_compared::Mark) -> &'static str {
-    mark.name()
 }
 
 #[cfg(test)]

@@ -87,11 +87,13 @@ fn class(row: &Row, quantity: Quantity) -> &'static str {
 /// One situation with all its numbers, once for each of its directions.
 fn situation(comparison: &Comparison) -> String {
     let name = escape(&comparison.situation);
-    let anchors: String = tables::directions(std::slice::from_ref(comparison))
-        .iter()
-        .map(|direction| format!("<a id=\"{name}-{}\"></a>", direction.name()))
-        .collect();
-    format!("{anchors}{}", table("situation", &tables::scenario_table(comparison)))
+    let directions = tables::directions(std::slice::from_ref(comparison));
+    let names: Vec<&str> = directions.iter().map(|direction| direction.name()).collect();
+    let anchors: String =
+        names.iter().map(|direction| format!("<a id=\"{name}-{direction}\"></a>")).collect();
+    // Two files may be one situation, each with its own direction.
+    let section = format!("all-{}", names.join("-"));
+    format!("{anchors}{}", table(&section, &tables::scenario_table(comparison)))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::Sandbox;
 
 #[test]
 fn every_command_has_a_full_help() {
-    for command in ["run", "reproduce", "list", "completions"] {
+    for command in ["run", "compare", "reproduce", "list", "completions"] {
         let outcome = Sandbox::empty().segue(&[command, "--help"]);
         insta::assert_snapshot!(format!("help_{command}"), outcome);
         for section in ["EXAMPLES", "EXIT CODES"] {

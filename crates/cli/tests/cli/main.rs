@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod compare;
 mod help;
 mod list;
 mod reproduce;
