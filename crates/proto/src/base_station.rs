@@ -14,6 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::mobile_ip::Address;
+use crate::schemes::MacCommand;
 use crate::tcp::Segment;
 use crate::time::Instant;
 
@@ -119,6 +120,8 @@ pub enum Output {
         /// What.
         message: Message,
     },
+    /// An order to the MAC of each of this node's radios.
+    Mac(MacCommand),
 }
 
 /// A scheme's part at one base station.

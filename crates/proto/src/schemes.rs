@@ -15,6 +15,7 @@
 pub mod ilc_tcp;
 pub mod link_loss;
 pub mod none;
+pub mod segue;
 
 use std::fmt;
 
@@ -27,7 +28,7 @@ use crate::time::{Duration, Instant};
 use crate::wifi::{Limits, RateControl};
 
 /// All schemes.
-pub const ALL: &[&Spec] = &[&none::SPEC, &ilc_tcp::SPEC, &link_loss::SPEC];
+pub const ALL: &[&Spec] = &[&none::SPEC, &ilc_tcp::SPEC, &link_loss::SPEC, &segue::SPEC];
 
 /// An entry of the table.
 #[derive(Debug)]

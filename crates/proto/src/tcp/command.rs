@@ -1,5 +1,6 @@
 //! What a policy may order a connection to do at any time. No command moves `snd_una` or `rcv_nxt`.
 
+use super::cc::Window;
 use super::connection::{Connection, Control, State};
 use crate::time::Instant;
 use crate::trace::Event;
@@ -20,6 +21,9 @@ pub enum Command {
     Suspend,
     /// Ends a suspension with the remembered `cwnd` and `ssthresh`, going back N.
     Resume,
+    /// Sets `cwnd` and `ssthresh`: back to what they were before a cut that was a mistake (RFC 4015 §3.2). Of a
+    /// suspended connection it is the remembered pair that is set.
+    SetWindow(Window),
     /// Sends the first segments again, at once, with no other change.
     RetransmitNow {
         /// How many.
@@ -78,6 +82,7 @@ impl Command {
             Command::Restore { .. } => "restore",
             Command::Suspend => "suspend",
             Command::Resume => "resume",
+            Command::SetWindow(_) => "set-window",
             Command::RetransmitNow { .. } => "retransmit-now",
             Command::UndoBackoff { .. } => "undo-backoff",
             Command::ResetRto { .. } => "reset-rto",
@@ -103,6 +108,7 @@ impl Connection {
             Command::Restore { mode, window, max_burst } => self.restore(mode, window, max_burst, now),
             Command::Suspend => self.suspend(now),
             Command::Resume => self.resume(now),
+            Command::SetWindow(window) => self.set_window(window),
             Command::RetransmitNow { segments } => self.snd.resend(segments),
             Command::UndoBackoff { times } => {
                 self.rtt.undo_backoff(times);
@@ -164,6 +170,7 @@ impl Connection {
         self.control = Control::Suspended { stored: self.snd.window, since: now };
         self.timers.rto = Instant::MAX;
         self.snd.timed = None;
+        self.snd.resend_left = 0;
         if self.timers.user == Instant::MAX && self.snd.snd_una < self.snd.end() {
             self.timers.user = now + self.profile.user_timeout;
         }
@@ -175,6 +182,14 @@ impl Connection {
         self.snd.window = stored;
         self.go_back_n_afresh();
         self.arm_rto_plain(now);
+    }
+
+    fn set_window(&mut self, window: Window) {
+        let window = Window { cwnd: window.cwnd.max(1.0), ssthresh: window.ssthresh.max(2.0) };
+        match &mut self.control {
+            Control::Suspended { stored, .. } => *stored = window,
+            _ => self.snd.window = window,
+        }
     }
 
     /// Everything outstanding is to be sent again, and what happened before does not count.

@@ -227,6 +227,7 @@ impl World<'_> {
                 }
                 Output::Tunnel { to, flow, segment } => self.tunnel_segment(node, to, flow, segment),
                 Output::Send { to, message } => self.send_scheme_message(node, to, message),
+                Output::Mac(command) => self.command_macs(node, command),
             }
         }
         let deadline = self.nodes[node as usize].base_station.as_ref().and_then(|part| part.poll_timeout());
