@@ -12,7 +12,6 @@
 //! * Congestion has the last word: while a receiver reports a `p_max` above `veto`, losses are cut for, and a restored
 //!   connection starts slowly (Boosted TCP, turned round: a low `p_max` excuses nothing, for a path without active
 //!   queue management always reports one).
-//! * A base station persists as the mobile host does (link-loss, approach A).
 //!
 //! ## Signals it reads
 //! `LINK_OK`, `LINK_NOT_OK`, `IP_OK`, `IP_NOT_OK`, `link-loss`, `frame-sent`, `drop-probability`.
@@ -22,7 +21,10 @@
 //! is there and the MAC drops nothing.
 //!
 //! ## Where it runs
-//! On mobile hosts and base stations; on fixed hosts for downloads. Each part is of use without the others.
+//! On mobile hosts; on fixed hosts for downloads. Each part is of use without the other. A base station that persists too
+//! was tried and left out: it waits for the host that is away while others could be served, and what it kept is what the
+//! restored sender sends again. With it the gain in frequent outages fell from 113 to 68 % (uploads) and from 83 to 44 %
+//! (downloads), and a noisy link gained nothing.
 //!
 //! ## Parameters
 //! See [`PARAMS`].
@@ -37,7 +39,6 @@
 //! IEEE JSAC 13(5), 1995, §5.
 
 mod half;
-mod station;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -60,7 +61,7 @@ pub const SPEC: Spec = Spec {
     helps: Helps::BOTH,
     mobile: Some(|params| Box::new(Segue::new(params, true))),
     fixed: Some(|params| Box::new(Segue::new(params, false))),
-    base_station: Some(|params| Box::new(station::Persistent::new(params))),
+    base_station: None,
 };
 
 /// The parameters.
@@ -68,12 +69,6 @@ pub const PARAMS: &[Param] = &[
     Param {
         name: "persist",
         doc: "Whether the MAC of the mobile host persists, and what it drops is excused (link-loss).",
-        kind: Kind::Bool,
-        default: "true",
-    },
-    Param {
-        name: "station_persists",
-        doc: "Whether the MAC of a base station persists (link-loss, approach A).",
         kind: Kind::Bool,
         default: "true",
     },
@@ -116,11 +111,9 @@ pub struct Segue {
 }
 
 /// The MAC's half, as link-loss has it.
-fn persistent_mac(approach: &str) -> LinkLoss {
+fn persistent_mac() -> LinkLoss {
     let mut params = Params::defaults(link_loss::PARAMS);
-    for (name, value) in [("approach", approach), ("exact", "true")] {
-        params.set(name, value).expect("link-loss declares it");
-    }
+    params.set("exact", "true").expect("link-loss declares it");
     LinkLoss::new(&params)
 }
 
@@ -128,7 +121,7 @@ impl Segue {
     /// A host whose path is there.
     pub fn new(params: &Params, mobile: bool) -> Self {
         Segue {
-            mac: (mobile && params.bool("persist")).then(|| persistent_mac("b")),
+            mac: (mobile && params.bool("persist")).then(|| persistent_mac()),
             tells: mobile && params.bool("notices"),
             veto: params.number("veto"),
             notify_delay: params.duration("notify_delay"),
@@ -310,9 +303,11 @@ impl Scheme for Segue {
             SignalKind::LinkLoss { lost: Some(lost) } => {
                 self.conversations.entry(lost.connection).or_default().note_dropped();
             }
+            // Less than that would change nothing at the other end.
             SignalKind::DropProbability(p) => {
                 if let Scope::Flow(id) = signal.scope {
-                    self.conversations.entry(ConnectionId(id)).or_default().note_p_max(p);
+                    let alarming = (p > self.veto).then_some(p);
+                    self.conversations.entry(ConnectionId(id)).or_default().note_p_max(alarming);
                 }
             }
             _ => {}

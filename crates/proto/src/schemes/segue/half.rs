@@ -175,9 +175,9 @@ impl Conversation {
         }
     }
 
-    /// The last data met this drop probability.
-    pub(super) fn note_p_max(&mut self, p: f64) {
-        self.p_max = Some(p);
+    /// The last data met this drop probability, if it is worth telling.
+    pub(super) fn note_p_max(&mut self, p: Option<f64>) {
+        self.p_max = p;
     }
 
     /// Whether data comes in on this connection at all.
