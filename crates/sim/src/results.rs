@@ -177,8 +177,8 @@ pub struct Results {
     pub mobility: Vec<(usize, MobilitySummary)>,
     /// The scheme on mobile hosts.
     pub scheme: &'static str,
-    /// By node, what its scheme ordered its MACs.
-    pub mac_orders: Vec<u64>,
+    /// By node, what the scheme did there but to TCP: orders to MACs, segments taken, changed or made, messages.
+    pub node_interventions: Vec<u64>,
 }
 
 impl Results {
@@ -224,14 +224,14 @@ impl Results {
             })
             .collect();
         let scheme = scenario.scheme.spec.name;
-        let (datagrams, mac_orders) = (Vec::new(), Vec::new());
-        Results { ended, events, flows, datagrams, links, stations, mobility, scheme, mac_orders }
+        let (datagrams, node_interventions) = (Vec::new(), Vec::new());
+        Results { ended, events, flows, datagrams, links, stations, mobility, scheme, node_interventions }
     }
 
-    /// How often the scheme did anything: at the ends of flows, and in the MACs of its hosts.
+    /// How often the scheme did anything: at the ends of flows, and elsewhere on hosts and base stations.
     pub fn interventions(&self) -> u64 {
         let at_ends: u64 = self.flows.iter().map(|flow| flow.interventions).sum();
-        at_ends + self.mac_orders.iter().sum::<u64>()
+        at_ends + self.node_interventions.iter().sum::<u64>()
     }
 
     /// The flows as a table.

@@ -57,7 +57,7 @@ struct NodeState {
     base_station: Option<Box<dyn BaseStation>>,
     /// When the pending event of either comes.
     pending: Instant,
-    /// What the scheme did here: orders, segments taken, changed or made, messages.
+    /// What the scheme did here but to TCP: orders to MACs, segments taken, changed or made, messages.
     interventions: u64,
     link_state: LinkStateDetector,
     ip_state: IpState,
@@ -477,8 +477,8 @@ impl<'a> World<'a> {
             self.station_stats(),
             mobility,
         );
-        let mac_orders = self.nodes.iter().map(|node| node.mac_orders).collect();
-        Results { datagrams: self.datagram_summaries(), mac_orders, ..results }
+        let node_interventions = self.nodes.iter().map(|node| node.interventions).collect();
+        Results { datagrams: self.datagram_summaries(), node_interventions, ..results }
     }
 }
 

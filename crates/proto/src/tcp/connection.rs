@@ -558,9 +558,8 @@ impl Connection {
 
     /// Starts the retransmission timer.
     pub(super) fn arm_rto<H: Hooks + ?Sized>(&mut self, now: Instant, hooks: &mut H) {
-        let plain = self.rtt.rto();
-        let rto = hooks.on_rto_armed(self, plain);
-        self.stats.interventions += u64::from(rto != plain);
+        let rto = hooks.on_rto_armed(self, self.rtt.rto());
+        self.stats.interventions += u64::from(rto != self.rtt.rto());
         self.timers.rto = now + rto;
     }
 

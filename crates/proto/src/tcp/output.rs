@@ -1,7 +1,7 @@
 //! What leaves a connection, segment by segment.
 
 use super::connection::{Connection, Control, State};
-use super::hooks::Hooks;
+use super::hooks::{Hooks, Verdict};
 use super::segment::{Flags, Options, Segment, Timestamps};
 use super::send::{Budget, Piece};
 use crate::time::Instant;
@@ -82,6 +82,11 @@ impl Connection {
         let may_leave = hooks.on_send(self, segment, now);
         self.stats.interventions += u64::from(!may_leave || *segment != plain);
         may_leave
+    }
+
+    /// Counts an answer that is not TCP's own.
+    pub(super) fn note_verdict(&mut self, verdict: Verdict) {
+        self.stats.interventions += u64::from(verdict != Verdict::Proceed);
     }
 
     fn data_segment(&self, piece: &Piece, now: Instant) -> Segment {

@@ -46,7 +46,8 @@ impl World<'_> {
             let node = self.ends[end as usize].node as usize;
             self.end_names.insert((flow.mobile, flow.fixed), end);
             let is_mobile = self.nodes[node].mobile;
-            if let Some(scheme) = &mut self.nodes[node].scheme {
+            if let Some(scheme) = self.nodes[node].scheme.as_mut().filter(|_| !self.ends[end as usize].plain)
+            {
                 let flow = if is_mobile { flow } else { Flow { mobile: flow.fixed, fixed: flow.mobile } };
                 scheme.handle_flow(ConnectionId(end), flow, Instant::ZERO);
             }
@@ -165,7 +166,9 @@ impl World<'_> {
         }
         let packet = self.packets.get(id);
         let segment = match packet.content {
-            Content::Segment { segment, end } if packet.to == host => Some((self.flow_of(end), segment)),
+            Content::Segment { segment, end } if packet.to == host && !self.ends[end as usize].plain => {
+                Some((self.flow_of(end), segment))
+            }
             _ => None,
         };
         self.tell_station(here, StationEvent::Undelivered { mobile: address_of(host as usize), segment });

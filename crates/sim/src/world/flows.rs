@@ -250,14 +250,16 @@ impl World<'_> {
         while let Some(action) =
             self.nodes[node as usize].scheme.as_mut().and_then(|scheme| scheme.poll_action())
         {
-            self.nodes[node as usize].interventions += 1;
             let (connection, command) = match action {
+                // The connection counts what it obeys.
                 Action::Tcp { connection, command } => (connection, command),
                 Action::Mac(command) => {
+                    self.nodes[node as usize].interventions += 1;
                     self.command_macs(node, command);
                     continue;
                 }
                 Action::Send { to, message } => {
+                    self.nodes[node as usize].interventions += 1;
                     self.send_scheme_message(node, to, message);
                     continue;
                 }
