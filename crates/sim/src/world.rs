@@ -67,8 +67,6 @@ struct NodeState {
     links_down: u32,
     /// Outages of its registration under way.
     ip_down: u32,
-    /// Orders of its scheme to its MACs.
-    mac_orders: u64,
 }
 
 impl NodeState {
@@ -599,6 +597,5 @@ fn new_node(scenario: &Scenario, kind: &NodeKind) -> NodeState {
         mobile,
         links_down: 0,
         ip_down: 0,
-        mac_orders: 0,
     }
 }

@@ -563,11 +563,6 @@ impl Connection {
         self.timers.rto = now + rto;
     }
 
-    /// Counts an answer that is not TCP's own.
-    pub(super) fn note_verdict(&mut self, verdict: Verdict) {
-        self.stats.interventions += u64::from(verdict != Verdict::Proceed);
-    }
-
     /// Starts the retransmission timer on a policy's command, without asking it again.
     pub(super) fn arm_rto_plain(&mut self, now: Instant) {
         let running = self.snd.outstanding() > 0 && self.control == Control::Running;

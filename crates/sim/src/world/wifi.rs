@@ -519,7 +519,6 @@ impl World<'_> {
                 MacCommand::SetRtsThreshold(bytes) => station.dcf.set_rts_threshold(bytes),
             }
         }
-        self.nodes[node as usize].mac_orders += 1;
         self.observe(Place::Node(node as usize), Event::CommandExecuted { command: command.name() });
     }
 
