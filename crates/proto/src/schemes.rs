@@ -12,6 +12,7 @@
 //! A new scheme is one new file with a [`Spec`] and one `mod` line with one entry of [`ALL`] here. Scenarios, the
 //! command line, the reference pages and the conformance tests work from the table.
 
+pub mod boosted_tcp;
 pub mod ilc_tcp;
 pub mod link_loss;
 pub mod none;
@@ -28,7 +29,7 @@ use crate::time::{Duration, Instant};
 use crate::wifi::{Limits, RateControl};
 
 /// All schemes.
-pub const ALL: &[&Spec] = &[&none::SPEC, &ilc_tcp::SPEC, &link_loss::SPEC, &segue::SPEC];
+pub const ALL: &[&Spec] = &[&none::SPEC, &ilc_tcp::SPEC, &boosted_tcp::SPEC, &link_loss::SPEC, &segue::SPEC];
 
 /// An entry of the table.
 #[derive(Debug)]

@@ -46,8 +46,7 @@ impl World<'_> {
             let node = self.ends[end as usize].node as usize;
             self.end_names.insert((flow.mobile, flow.fixed), end);
             let is_mobile = self.nodes[node].mobile;
-            if let Some(scheme) = self.nodes[node].scheme.as_mut().filter(|_| !self.ends[end as usize].plain)
-            {
+            if let Some(scheme) = &mut self.nodes[node].scheme {
                 let flow = if is_mobile { flow } else { Flow { mobile: flow.fixed, fixed: flow.mobile } };
                 scheme.handle_flow(ConnectionId(end), flow, Instant::ZERO);
             }
