@@ -3,6 +3,7 @@
 //! One file each, or one for a few that belong together; [`ALL`] is the table. A [`Probe`] watches one run; papers name
 //! measures in the columns of their tables.
 
+mod absence;
 mod flow;
 mod timeout;
 
@@ -15,8 +16,22 @@ use crate::scenario::Scenario;
 use crate::{run, run_observed};
 
 /// All measures.
-pub const ALL: &[&Measure] =
-    &[&flow::FINISH, &flow::GOODPUT, &flow::RETRANSMISSIONS, &flow::TIMEOUTS, &flow::IDLE, &timeout::INSTANT];
+pub const ALL: &[&Measure] = &[
+    &flow::FINISH,
+    &flow::GOODPUT,
+    &flow::RETRANSMISSIONS,
+    &flow::TIMEOUTS,
+    &flow::IDLE,
+    &timeout::INSTANT,
+    &absence::MAC_DROPS,
+    &absence::RETRY_DURATION,
+    &absence::PAUSE,
+    &absence::RESUMPTION,
+    &absence::RESPONSE_TIME,
+    &absence::WINDOW_BEFORE,
+    &absence::WINDOW_LEAST,
+    &absence::WINDOW_AFTER,
+];
 
 /// An entry of the table.
 #[derive(Debug)]
@@ -70,6 +85,11 @@ pub trait Probe {
         let _ = (at, place, event);
     }
 
+    /// Whether it has a use for frames on air; see [`Observer::wants_frames`].
+    fn wants_frames(&self) -> bool {
+        false
+    }
+
     /// The value when the run is over; `None`: there is none, such as the finish of what did not finish.
     fn value(&self, results: &Results) -> Option<f64>;
 }
@@ -91,6 +111,10 @@ struct Watching(Box<dyn Probe>);
 impl Observer for Watching {
     fn observe(&mut self, at: Instant, place: Place, event: &Event) {
         self.0.observe(at, place, event);
+    }
+
+    fn wants_frames(&self) -> bool {
+        self.0.wants_frames()
     }
 }
 

@@ -36,13 +36,14 @@ pub(super) struct Rule {
     checks: Vec<Check>,
 }
 
-/// A column of a table, restricted to rows at or above `from`.
+/// A column of a table, restricted to rows from `from` to `to`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Series {
     table: String,
     column: String,
     from: Option<f64>,
+    to: Option<f64>,
 }
 
 /// One check.
@@ -58,18 +59,21 @@ enum Check {
         points: Option<f64>,
         at_least: Option<usize>,
     },
-    /// A least-squares line through the series has this slope, and no point is further from it than `residual`.
-    Line { series: Series, slope: [f64; 2], residual: Option<f64> },
-    /// Every value lies in the range.
-    Range { series: Series, min: Option<f64>, max: Option<f64> },
+    /// The root of the mean square of the differences between measured and printed values is at most `max`.
+    Rms { series: Series, max: f64 },
+    /// A least-squares line through the series has this slope and, at row 0, a value in `at_zero`; no point is further from
+    /// it than `residual`.
+    Line { series: Series, slope: [f64; 2], at_zero: Option<[f64; 2]>, residual: Option<f64> },
+    /// At least `at_least` values (default all) lie in the range.
+    Range { series: Series, min: Option<f64>, max: Option<f64>, at_least: Option<usize> },
     /// The mean of all values lies in the range.
     Mean { series: Vec<Series>, min: Option<f64>, max: Option<f64> },
     /// The value at row `at` lies in the range.
     Value { series: Series, at: f64, min: Option<f64>, max: Option<f64> },
     /// The value at row `num` is at least `min` times that at row `den`.
     Ratio { series: Series, num: f64, den: f64, min: f64 },
-    /// Spearman's rank correlation of the rows and the values is at least `min`.
-    Spearman { series: Series, min: f64 },
+    /// Spearman's rank correlation of the rows and the values lies in the range.
+    Spearman { series: Series, min: Option<f64>, max: Option<f64> },
     /// The values at these rows differ by at most `within`.
     Plateau { series: Series, rows: Vec<f64>, within: f64 },
     /// The steps between the values at these rows double, within `tolerance` (0.1 is 10 %).
@@ -82,6 +86,8 @@ enum Check {
     AtLeast { series: Series, base: f64, per_row: f64 },
     /// The *printed* column breaks that bound, so it cannot be reproduced; ours must obey it. Gives the verdict "negative".
     PrintedImpossible { series: Series, base: f64, per_row: f64, arithmetic: String },
+    /// Every *printed* value is above a bound that no run can exceed; ours must obey it. Gives the verdict "negative".
+    PrintedBeyond { series: Series, max: f64, arithmetic: String },
 }
 
 /// The mean; no number if one of them is none.
@@ -139,6 +145,7 @@ fn pick(table: &Measured, series: &Series, column: Option<&[Option<f64>]>) -> Re
         .iter()
         .zip(column)
         .filter(|(row, _)| series.from.is_none_or(|from| **row >= from))
+        .filter(|(row, _)| series.to.is_none_or(|to| **row <= to))
         .map(|(row, value)| (*row, value.unwrap_or(f64::NAN)));
     let (rows, values) = chosen.unzip();
     Ok(Points { rows, values })
@@ -179,22 +186,35 @@ impl Check {
                 let limits = Limits { seconds: *seconds, percent: *percent, points: *points };
                 near_printed(tables, series, limits, *at_least)?
             }
-            Check::Line { series, slope, residual } => {
+            Check::Rms { series, max } => {
+                let (ours, theirs) = (measured(tables, series)?, printed(tables, series)?);
+                let squares = ours.values.iter().zip(&theirs.values).map(|(a, b)| (a - b) * (a - b));
+                let rms = mean(&squares.collect::<Vec<_>>()).sqrt();
+                let expected = format!("{} within {max} of print, root mean square", series.name());
+                finding(inside(rms, None, Some(*max)), expected, format!("{rms:.1}"))
+            }
+            Check::Line { series, slope, at_zero, residual } => {
                 let points = measured(tables, series)?;
-                let (found, worst) = fit_line(&points);
-                let holds =
-                    inside(found, Some(slope[0]), Some(slope[1])) && residual.is_none_or(|r| worst <= r);
+                let line = fit_line(&points);
+                let begins = at_zero.is_none_or(|[low, high]| inside(line.at_zero, Some(low), Some(high)));
+                let fits = residual.is_none_or(|limit| line.worst <= limit);
+                let holds = inside(line.slope, Some(slope[0]), Some(slope[1])) && begins && fits;
+                let begin = at_zero.map_or_else(String::new, |[low, high]| format!(", at 0 {low} to {high}"));
                 let limit = residual.map_or_else(String::new, |r| format!(", residual at most {r}"));
                 finding(
                     holds,
-                    format!("{} slope {} to {}{limit}", series.name(), slope[0], slope[1]),
-                    format!("slope {found:.3}, residual {worst:.3}"),
+                    format!("{} slope {} to {}{begin}{limit}", series.name(), slope[0], slope[1]),
+                    format!("slope {:.3}, at 0 {:.3}, residual {:.3}", line.slope, line.at_zero, line.worst),
                 )
             }
-            Check::Range { series, min, max } => {
+            Check::Range { series, min, max, at_least } => {
                 let points = measured(tables, series)?;
-                let holds = points.values.iter().all(|v| inside(*v, *min, *max));
-                finding(holds, format!("{} {}", series.name(), bounds(*min, *max)), list(&points.values, 2))
+                let good = points.values.iter().filter(|v| inside(**v, *min, *max)).count();
+                let need = at_least.unwrap_or(points.values.len());
+                let rows =
+                    at_least.map_or_else(String::new, |n| format!(" in {n} of {} rows", points.rows.len()));
+                let expected = format!("{} {}{rows}", series.name(), bounds(*min, *max));
+                finding(good >= need, expected, list(&points.values, 2))
             }
             Check::Mean { series, min, max } => {
                 let mut values = Vec::new();
@@ -217,11 +237,11 @@ impl Check {
                 let expected = format!("{} at {num} at least {min} times that at {den}", series.name());
                 finding(num_value >= min * den_value, expected, format!("{num_value:.2} and {den_value:.2}"))
             }
-            Check::Spearman { series, min } => {
+            Check::Spearman { series, min, max } => {
                 let points = measured(tables, series)?;
                 let rho = pearson(&ranks(&points.rows), &ranks(&points.values));
-                let expected = format!("{} rank correlation at least {min}", series.name());
-                finding(inside(rho, Some(*min), None), expected, format!("{rho:.2}"))
+                let expected = format!("{} rank correlation {}", series.name(), bounds(*min, *max));
+                finding(inside(rho, *min, *max), expected, format!("{rho:.2}"))
             }
             Check::Plateau { series, rows, within } => {
                 let values = measured(tables, series)?.pick(rows)?;
@@ -262,6 +282,19 @@ impl Check {
                     negative: true,
                     expected: format!("{} at least {base} + {per_row} per row: {arithmetic}", series.name()),
                     measured: format!("margin of the printed values {paper:.2}, of ours {ours:.2}"),
+                }
+            }
+            Check::PrintedBeyond { series, max, arithmetic } => {
+                let (paper, ours) = (printed(tables, series)?, measured(tables, series)?);
+                // What is not printed claims nothing.
+                let claims: Vec<f64> = paper.values.into_iter().filter(|value| value.is_finite()).collect();
+                let claimed = !claims.is_empty() && claims.iter().all(|value| value > max);
+                let obeyed = ours.values.iter().all(|value| inside(*value, None, Some(*max)));
+                Finding {
+                    holds: claimed && obeyed,
+                    negative: true,
+                    expected: format!("{} at most {max}: {arithmetic}", series.name()),
+                    measured: format!("printed {}, ours {}", list(&claims, 2), list(&ours.values, 2)),
                 }
             }
         })
@@ -362,8 +395,15 @@ impl Points {
     }
 }
 
-/// Slope of the least-squares line, and the largest distance of a point from it.
-fn fit_line(points: &Points) -> (f64, f64) {
+/// A least-squares line.
+struct Line {
+    slope: f64,
+    at_zero: f64,
+    /// Largest distance of a point from it.
+    worst: f64,
+}
+
+fn fit_line(points: &Points) -> Line {
     let n = points.rows.len() as f64;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / n;
     let (mx, my) = (mean(&points.rows), mean(&points.values));
@@ -371,7 +411,7 @@ fn fit_line(points: &Points) -> (f64, f64) {
     let sxx: f64 = points.rows.iter().map(|x| (x - mx) * (x - mx)).sum();
     let slope = sxy / sxx;
     let off = points.rows.iter().zip(&points.values).map(|(x, y)| (y - my - slope * (x - mx)).abs());
-    (slope, off.fold(0.0, f64::max))
+    Line { slope, at_zero: my - slope * mx, worst: off.fold(0.0, f64::max) }
 }
 
 /// Ranks from 1, ties sharing their mean.
@@ -398,10 +438,10 @@ mod tests {
     #[test]
     fn a_line_is_fitted_exactly_and_its_worst_point_found() {
         let exact = Points { rows: vec![1.0, 2.0, 4.0], values: vec![5.0, 7.0, 11.0] };
-        let (slope, worst) = fit_line(&exact);
-        assert!((slope - 2.0).abs() < 1e-12 && worst < 1e-12);
+        let Line { slope, at_zero, worst } = fit_line(&exact);
+        assert!((slope - 2.0).abs() < 1e-12 && (at_zero - 3.0).abs() < 1e-12 && worst < 1e-12);
         let bent = Points { rows: vec![0.0, 1.0, 2.0], values: vec![0.0, 3.0, 0.0] };
-        let (slope, worst) = fit_line(&bent);
+        let Line { slope, worst, .. } = fit_line(&bent);
         assert!(slope.abs() < 1e-12 && (worst - 2.0).abs() < 1e-12);
     }
 

@@ -26,7 +26,7 @@ pub(super) struct Experiment {
     source: String,
     /// Rows without a printed table: name of the first column, and its values.
     rows: Option<Rows>,
-    /// Set for each row; `{}` stands for the row's value, `{-0.5}` and `{+0.5}` for that less or plus 0.5.
+    /// Set for each row; `{}` stands for the row's value, `{-0.5}`, `{+0.5}` and `{*0.5}` for that less, plus or times 0.5.
     #[serde(default)]
     each_row: BTreeMap<String, String>,
     /// Set for one row only, after `each_row`.
@@ -227,7 +227,11 @@ fn order_of(column: &Column, scenario: &Scenario, row: f64) -> Result<Order, Str
 fn fill(template: &str, row: f64) -> String {
     let Some((before, rest)) = template.split_once('{') else { return template.to_owned() };
     let Some((shift, after)) = rest.split_once('}') else { return template.to_owned() };
-    let value = row + shift.parse::<f64>().unwrap_or(0.0);
+    let number = |text: &str| text.parse::<f64>().unwrap_or(0.0);
+    let value = match shift.strip_prefix('*') {
+        Some(factor) => row * number(factor),
+        None => row + number(shift),
+    };
     // Six decimals are microseconds; more would be noise of the addition.
     let digits = format!("{value:.6}");
     format!("{before}{}{after}", digits.trim_end_matches('0').trim_end_matches('.'))
@@ -388,6 +392,7 @@ mod tests {
         assert_eq!(fill("{} s", 9.0), "9 s");
         assert_eq!(fill("{-0.034} s", 5.0), "4.966 s");
         assert_eq!(fill("{+0.5}", 1.0), "1.5");
+        assert_eq!(fill("{*0.21} s", 2.5), "0.525 s");
         assert_eq!(fill("off", 1.0), "off");
     }
 
