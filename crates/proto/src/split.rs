@@ -12,11 +12,12 @@
 //! | machine | where it runs | file |
 //! |---|---|---|
 //! | [`relay::Relay`] | daemon: copies between the two sockets of one connection | `relay.rs` |
+//! | [`library::Library`] | mobile host: connect, listen, accept, close | `library.rs` |
 //! | [`handoff::MobileHost`] | mobile host: greets the router of a new cell | `handoff/mobile.rs` |
 //! | [`handoff::Handoff`] | router: takes connections over and gives them away | `handoff/router.rs` |
 //!
 //! None of them knows a socket: the relay sees how much can be read and written, the handoff carries states of a type of
-//! the driver's choosing. A daemon over kernel sockets can run them as they are.
+//! the driver's choosing. A daemon over kernel sockets can run them as they are. [`Msr`] is such a daemon over our own TCP.
 //!
 //! ## Not modelled
 //! Urgent data; authentication of the control messages; a mobile host that restarts and counts its moves anew.
@@ -25,11 +26,15 @@ use std::fmt;
 
 use crate::mobile_ip::Address;
 
+mod guest;
 pub mod handoff;
+pub mod library;
 pub mod message;
+pub mod msr;
 pub mod relay;
 
 pub use message::{Message, Outgoing};
+pub use msr::Msr;
 
 /// An address and a port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

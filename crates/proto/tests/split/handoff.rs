@@ -36,6 +36,8 @@ struct Router {
     redirected: Vec<Address>,
 }
 
+type Fate = Box<dyn FnMut(Instant, &Message<u64>) -> Vec<Duration>>;
+
 struct Network {
     now: Instant,
     host: MobileHost,
@@ -46,7 +48,7 @@ struct Network {
     sent: u64,
     names: Vec<(Address, Address, &'static str)>,
     /// Says for each message how late each of its copies is; none: it is lost.
-    fate: Box<dyn FnMut(Instant, &Message<u64>) -> Vec<Duration>>,
+    fate: Fate,
 }
 
 impl Network {

@@ -141,12 +141,9 @@ impl<S: Clone> Handoff<S> {
 
     /// The daemon expects segments for `mobile`: ask for the connections.
     pub fn handle_prepared(&mut self, mobile: Address, now: Instant) {
-        let Some(coming) = self.coming(mobile).filter(|coming| coming.phase == Taking::Prepare) else {
-            return;
-        };
-        coming.phase = Taking::Ready;
-        coming.attempts = 0;
-        self.ask(mobile, now);
+        if self.coming(mobile).is_some_and(|coming| coming.phase == Taking::Prepare) {
+            self.ask(mobile, now);
+        }
     }
 
     /// All sockets of `mobile` are frozen, and this is their state.
