@@ -161,6 +161,10 @@ impl Connection {
         self.acks_due = 0;
         self.probe_due = false;
         self.reset_reply = None;
+        if self.snd.kept.is_some() {
+            // The policy that spared the window does not travel.
+            self.snd.end_recovery();
+        }
         let snd = &self.snd;
         ConnectionState {
             state: self.state,

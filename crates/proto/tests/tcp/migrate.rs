@@ -5,11 +5,11 @@ use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_o
 use proptest::test_runner::{Config as Cases, TestCaseError};
 use segue_proto::rng::Streams;
 use segue_proto::tcp::{
-    Config, Connection, ConnectionId, ConnectionState, EndReason, Flags, NoHooks, Profile, Restart,
-    SeqNumber, State, Variant,
+    Config, Connection, ConnectionId, ConnectionState, EndReason, Flags, Hooks, Loss, NoHooks, Profile,
+    Restart, SeqNumber, State, Variant, Verdict,
 };
 use segue_proto::testing::{End, Pair};
-use segue_proto::time::Duration;
+use segue_proto::time::{Duration, Instant};
 
 use crate::{Solo, at, pair_with_slow_reader, plain, rfc, sent_since};
 
@@ -94,6 +94,24 @@ fn a_slow_start_after_long_backoff_has_the_first_timeout_again() {
         assert_eq!(connection.rtt().backoff(), backoff);
         assert_eq!(connection.rtt().srtt(), solo.connection.rtt().srtt());
     }
+}
+
+#[test]
+fn a_window_that_a_policy_spares_travels_whole() {
+    struct Spare;
+    impl Hooks for Spare {
+        fn on_loss_detected(&mut self, _: &Connection, _: Loss, _: Instant) -> Verdict {
+            Verdict::RetransmitKeep { backoff: false }
+        }
+    }
+    let mut solo = Solo::sending(&plain(), "reno", 20);
+    solo.ack_each_up_to(6);
+    let before = solo.window();
+    let dup_ack = solo.segment(1, 0, 6_001, Flags::ACK);
+    (0..4).for_each(|_| drop(solo.receive_with(&dup_ack, &mut Spare)));
+    assert!(solo.connection.stats().fast_retransmits == 1, "the recovery is on");
+    let state = solo.connection.export(solo.now);
+    assert_eq!((state.send.window, state.send.inflation), (before, 0));
 }
 
 #[test]
