@@ -5,10 +5,11 @@
 //!   the news came is undone: window and timer go back to what they were before the first timeout of the silence.
 //! * The good news acts at once. ILC-TCP only hears of an outage at a timeout; here every connection that has been silent
 //!   for longer than a round trip, or whose data the MAC has dropped, starts again when the path is back.
-//! * The MAC persists, and what it drops is repaired without a cut (link-loss, approach B, exact).
-//! * A mobile receiver tells its sender of the beginning and the end of its absence in options of ACKs (Boosted TCP's
-//!   handover notices). The end is told three times, as duplicate ACKs, so that a sender that knows nothing of it does
-//!   what Cáceres and Iftode have it do: a fast retransmit.
+//! * The MAC persists, and what it drops is repaired without a cut (link-loss, approach B), by a timeout as by duplicate
+//!   ACKs.
+//! * A mobile receiver that is back, and to which no data has come since it went, says so in options of ACKs (Boosted TCP's
+//!   second handover notice). It says so three times, as duplicate ACKs, so that a sender that knows nothing of the
+//!   option does what Cáceres and Iftode have it do: a fast retransmit.
 //! * Congestion has the last word: while a receiver reports a `p_max` above `veto`, losses are cut for, and a restored
 //!   connection starts slowly (Boosted TCP, turned round: a low `p_max` excuses nothing, for a path without active
 //!   queue management always reports one).
@@ -48,8 +49,8 @@ use super::{Action, Helps, Scheme, Spec};
 use crate::params::{Kind, Param, Params};
 use crate::signal::{Level, Scope, Signal, SignalKind};
 use crate::tcp::{
-    Command, Connection, ConnectionId, Experimental, Handover, Hooks, Loss, Options, RestoreMode,
-    RestoreWindow, Segment, State, Verdict,
+    Command, Connection, ConnectionId, Experimental, Hooks, Loss, Options, RestoreMode, RestoreWindow,
+    Segment, State, Verdict,
 };
 use crate::time::{Duration, Instant};
 
@@ -74,7 +75,7 @@ pub const PARAMS: &[Param] = &[
     },
     Param {
         name: "notices",
-        doc: "Whether a mobile receiver tells its senders of its absences.",
+        doc: "Whether a mobile receiver tells its senders that it is back.",
         kind: Kind::Bool,
         default: "true",
     },
@@ -110,18 +111,12 @@ pub struct Segue {
     actions: VecDeque<Action>,
 }
 
-/// The MAC's half, as link-loss has it.
-fn persistent_mac() -> LinkLoss {
-    let mut params = Params::defaults(link_loss::PARAMS);
-    params.set("exact", "true").expect("link-loss declares it");
-    LinkLoss::new(&params)
-}
-
 impl Segue {
     /// A host whose path is there.
     pub fn new(params: &Params, mobile: bool) -> Self {
+        let persists = mobile && params.bool("persist");
         Segue {
-            mac: (mobile && params.bool("persist")).then(|| persistent_mac()),
+            mac: persists.then(|| LinkLoss::new(&Params::defaults(link_loss::PARAMS))),
             tells: mobile && params.bool("notices"),
             veto: params.number("veto"),
             notify_delay: params.duration("notify_delay"),
@@ -145,6 +140,16 @@ impl Segue {
         self.actions.push_back(Action::Tcp { connection, command });
     }
 
+    /// Whether the MAC dropped the first segment that is outstanding. What else it dropped will be sent again with it.
+    fn was_dropped(&mut self, connection: &Connection, now: Instant) -> bool {
+        let Some(mac) = &mut self.mac else { return false };
+        let start = connection.sender().snd_una;
+        let first = Loss { start, end: start + 1 };
+        let dropped = mac.on_loss_detected(connection, first, now) != Verdict::Proceed;
+        mac.on_timeout(connection, now);
+        dropped
+    }
+
     /// The path of this host is back.
     fn begin_again(&mut self, now: Instant) {
         let ids: Vec<ConnectionId> = self.conversations.keys().copied().collect();
@@ -153,25 +158,12 @@ impl Segue {
             let Some(conversation) = self.conversations.get_mut(&id) else { continue };
             let is_stalled = conversation.is_stalled(now);
             if self.tells && conversation.listens_in_vain(bad_since) {
-                conversation.tell(Handover::Completed, COPIES);
+                conversation.tell(COPIES);
                 self.push(id, Command::SendDupAcks { copies: COPIES });
             }
             if is_stalled {
                 self.restart(id, now);
             }
-        }
-    }
-
-    /// The path of this host is going, or gone.
-    fn warn(&mut self) {
-        if !self.tells {
-            return;
-        }
-        let listening = self.conversations.iter_mut().filter(|(_, conversation)| conversation.listens());
-        for (id, conversation) in listening {
-            conversation.tell(Handover::Started, 1);
-            self.actions
-                .push_back(Action::Tcp { connection: *id, command: Command::SendDupAcks { copies: 1 } });
         }
     }
 
@@ -207,13 +199,14 @@ impl Segue {
 
 impl Hooks for Segue {
     fn on_timeout(&mut self, connection: &Connection, now: Instant) -> Verdict {
-        if let Some(mac) = &mut self.mac {
-            mac.on_timeout(connection, now);
-        }
-        let is_good = self.is_good();
+        let dropped = self.was_dropped(connection, now);
+        let (is_good, veto) = (self.is_good(), self.veto);
         let window = connection.sender().window;
         let conversation = self.conversation(connection);
-        if is_good && !conversation.peer_is_away() {
+        if is_good {
+            if dropped && !conversation.is_congested(veto, now) {
+                return Verdict::RetransmitKeep { backoff: true };
+            }
             conversation.note_cut(window);
             return Verdict::Proceed;
         }
@@ -234,11 +227,11 @@ impl Hooks for Segue {
         }
         let sender = connection.sender();
         let remains = sender.snd_una + acked < sender.snd_max;
-        let (srtt, rto) = (connection.rtt().srtt(), connection.rtt().rto());
+        let srtt = connection.rtt().srtt();
         let conversation = self.conversation(connection);
         let restarts = conversation.peer_is_back() && conversation.is_stalled(now) && remains;
         if acked > 0 && !restarts {
-            conversation.note_progress(remains, srtt, rto, now);
+            conversation.note_progress(remains, srtt, now);
         }
         if restarts {
             self.restart(connection.id(), now);
@@ -315,7 +308,6 @@ impl Scheme for Segue {
         match (was_good, self.is_good()) {
             (true, false) => {
                 self.bad_since = now;
-                self.warn();
             }
             (false, true) => self.begin_again(now),
             _ => {}

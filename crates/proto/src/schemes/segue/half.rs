@@ -26,8 +26,6 @@ pub(super) struct Conversation {
     dropped: bool,
     /// Samples of what was sent before this instant measure an absence.
     distrust_before: Instant,
-    /// The other end said that it is about to go, and when it said so.
-    peer_left: Option<Instant>,
     /// The other end said that it is back, and nothing has come of it yet.
     peer_returned: bool,
     /// What the other end last said of the queues towards it.
@@ -36,8 +34,8 @@ pub(super) struct Conversation {
     last_data: Option<Instant>,
     /// The highest drop probability that the last data met.
     p_max: Option<f64>,
-    /// What this end has to tell, and how often still.
-    notice: Option<(Handover, u32)>,
+    /// How many segments more tell the sender that this end is back.
+    notices: u32,
 }
 
 impl Default for Conversation {
@@ -50,12 +48,11 @@ impl Default for Conversation {
             before_cut: None,
             dropped: false,
             distrust_before: Instant::ZERO,
-            peer_left: None,
             peer_returned: false,
             reported: None,
             last_data: None,
             p_max: None,
-            notice: None,
+            notices: 0,
         }
     }
 }
@@ -70,13 +67,7 @@ impl Conversation {
     }
 
     /// New data was acknowledged; `remains`: not all of it.
-    pub(super) fn note_progress(
-        &mut self,
-        remains: bool,
-        srtt: Option<Duration>,
-        rto: Duration,
-        now: Instant,
-    ) {
+    pub(super) fn note_progress(&mut self, remains: bool, srtt: Option<Duration>, now: Instant) {
         self.progress = now;
         self.outstanding = remains;
         self.srtt = srtt.unwrap_or(UNKNOWN_ROUND_TRIP);
@@ -84,8 +75,6 @@ impl Conversation {
         self.before_cut = None;
         self.dropped = false;
         self.peer_returned = false;
-        // It was about to go and did not, or the news of its return is lost.
-        self.peer_left = self.peer_left.filter(|since| now.since(*since) <= rto * 2);
     }
 
     /// A timeout cuts the window.
@@ -113,7 +102,6 @@ impl Conversation {
         self.progress = now;
         self.dropped = false;
         self.distrust_before = now;
-        self.peer_left = None;
         self.peer_returned = false;
         (self.frozen.take().is_some(), self.before_cut.take())
     }
@@ -142,18 +130,7 @@ impl Conversation {
         if let Some(p_max) = report.p_max {
             self.reported = Some((p_max, now));
         }
-        match report.handover {
-            Some(Handover::Started) => self.peer_left = Some(now),
-            Some(Handover::Completed) => {
-                self.peer_left = None;
-                self.peer_returned = true;
-            }
-            None => {}
-        }
-    }
-
-    pub(super) fn peer_is_away(&self) -> bool {
-        self.peer_left.is_some()
+        self.peer_returned |= report.handover == Some(Handover::Completed);
     }
 
     pub(super) fn peer_is_back(&self) -> bool {
@@ -169,10 +146,8 @@ impl Conversation {
     /// Data arrived.
     pub(super) fn note_data(&mut self, now: Instant) {
         self.last_data = Some(now);
-        if self.notice.is_some_and(|(moment, _)| moment == Handover::Completed) {
-            // The sender has heard.
-            self.notice = None;
-        }
+        // The sender has heard.
+        self.notices = 0;
     }
 
     /// The last data met this drop probability, if it is worth telling.
@@ -180,26 +155,20 @@ impl Conversation {
         self.p_max = p;
     }
 
-    /// Whether data comes in on this connection at all.
-    pub(super) fn listens(&self) -> bool {
-        self.last_data.is_some()
-    }
-
     /// Whether data came in before `since` and none has come after.
     pub(super) fn listens_in_vain(&self, since: Instant) -> bool {
         self.last_data.is_some_and(|at| at <= since)
     }
 
-    /// The next `copies` segments carry the news.
-    pub(super) fn tell(&mut self, moment: Handover, copies: u32) {
-        self.notice = Some((moment, copies));
+    /// The next `copies` segments tell the sender that this end is back.
+    pub(super) fn tell(&mut self, copies: u32) {
+        self.notices = copies;
     }
 
     /// What the next segment is to report.
     pub(super) fn report(&mut self) -> Option<PathReport> {
-        let handover = self.notice.map(|(moment, _)| moment);
-        self.notice =
-            self.notice.filter(|(_, copies)| *copies > 1).map(|(moment, copies)| (moment, copies - 1));
+        let handover = (self.notices > 0).then_some(Handover::Completed);
+        self.notices = self.notices.saturating_sub(1);
         let p_max = self.p_max.map(Probability::nearest);
         (handover.is_some() || p_max.is_some()).then_some(PathReport { p_max, power_dbm: None, handover })
     }
