@@ -328,7 +328,7 @@ impl Scheme for Segue {
     }
 
     fn poll_action(&mut self) -> Option<Action> {
-        let of_mac = self.mac.as_mut().and_then(|mac| mac.poll_action());
+        let of_mac = self.mac.as_mut().and_then(Scheme::poll_action);
         of_mac.or_else(|| self.actions.pop_front())
     }
 
