@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use segue_proto::params::Params;
 use segue_proto::schemes::{Action, Helps, MacCommand, Scheme, Spec};
-use segue_proto::signal::{Signal, SignalKind, Source};
+use segue_proto::signal::{LostData, Signal, SignalKind, Source};
 use segue_proto::tcp::Hooks;
 use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::Event;
@@ -108,8 +108,38 @@ fn news_of_the_mac_comes_as_late_as_the_scenario_says() {
     assert!(heard.mac_delays.iter().all(|delay| *delay == Duration::from_millis(20)));
 }
 
+#[test]
+fn a_drop_names_the_data_that_was_lost_and_a_pure_ack_names_none() {
+    let (_, sender) = run(&LISTENER);
+    assert!(!sender.lost.is_empty() && sender.lost.iter().all(Option::is_some), "{:?}", sender.lost);
+    // The mobile host receives: what its MAC drops are ACKs.
+    let download = TEXT.replace("from = \"mobile\"\nto = \"peer\"", "from = \"peer\"\nto = \"mobile\"");
+    let upwards = download.replace("node = \"peer\"", "node = \"mobile\"\ndirection = \"up\"");
+    let (_, receiver) = run_with(&LISTENER, &upwards);
+    assert!(!receiver.lost.is_empty() && receiver.lost.iter().all(Option::is_none), "{:?}", receiver.lost);
+}
+
+#[test]
+fn an_absence_upwards_takes_what_a_station_sends_and_one_downwards_what_it_should_hear() {
+    let received = |direction: &str| {
+        let download = TEXT.replace("from = \"mobile\"\nto = \"peer\"", "from = \"peer\"\nto = \"mobile\"");
+        let absence = format!("node = \"mobile\"\ndirection = \"{direction}\"");
+        let (results, heard) = run_with(&LISTENER, &download.replace("node = \"peer\"", &absence));
+        (heard.received_in_absence, results.stations[0][0].dropped, results.stations[0][1].dropped)
+    };
+    let (up, acks_dropped, data_dropped) = received("up");
+    assert!(up > 0 && acks_dropped > 0 && data_dropped > 0, "{up} {acks_dropped} {data_dropped}");
+    for direction in ["down", "both"] {
+        let (arrived, _, data_dropped) = received(direction);
+        // What was on air when the absence began arrives, if anything.
+        assert!(arrived <= 1 && data_dropped > 0, "{direction}: {arrived} {data_dropped}");
+    }
+}
+
 #[derive(Default)]
 struct Heard {
+    lost: Vec<Option<LostData>>,
+    received_in_absence: u64,
     fates: Vec<(bool, u8)>,
     powers: Vec<f64>,
     commands: Vec<&'static str>,
@@ -118,7 +148,7 @@ struct Heard {
 }
 
 impl Observer for Heard {
-    fn observe(&mut self, _at: Instant, place: Place, event: &Event) {
+    fn observe(&mut self, at: Instant, place: Place, event: &Event) {
         if let Event::SignalHeard(signal) = event
             && signal.source == Source::Mac
         {
@@ -127,9 +157,14 @@ impl Observer for Heard {
         match (place, event) {
             (_, Event::SignalHeard(signal)) => match signal.kind {
                 SignalKind::FrameSent { delivered, tries } => self.fates.push((delivered, tries)),
+                SignalKind::LinkLoss { lost } => self.lost.push(lost),
                 SignalKind::ReceivedPower(power) => self.powers.push(power),
                 other => *self.others.entry(other.name()).or_default() += 1,
             },
+            (Place::End(1), Event::DataReceived { .. }) => {
+                let seconds = at.as_secs_f64();
+                self.received_in_absence += u64::from((5.0..15.0).contains(&seconds));
+            }
             (Place::Node(_), Event::CommandExecuted { command }) => self.commands.push(command),
             _ => {}
         }

@@ -340,6 +340,31 @@ fn a_rate_is_not_lowered_below_the_floor_nor_where_the_station_chooses_it_itself
 }
 
 #[test]
+fn giving_a_frame_up_takes_as_long_as_the_sum_of_its_attempts_and_mean_backoffs() {
+    // [Dalal Eq. 2]: (RL + 1)·T_LINK and the sum of the mean backoffs. A frame of 1034 bytes, SIFS, ACK and DIFS.
+    for (rate, link, retries) in [
+        (Rate::Dsss11, 1_308, 6),
+        (Rate::Dsss11, 1_308, 12),
+        (Rate::Dsss2, 4_692, 6),
+        (Rate::Dsss2, 4_692, 12),
+    ] {
+        let mut s = Script::new(|config| {
+            config.rate_control = RateControl::Fixed(rate);
+            config.retry_limits = Limits { short: retries + 1, long: retries + 1 };
+            config.queue_limit = 1_000;
+        });
+        let frames = 600;
+        (0..frames).for_each(|handle| s.send_at(0, handle));
+        s.run_until(600_000_000);
+        let backoffs: u64 = (0..=u32::from(retries)).map(|k| 20 * ((32u64 << k).min(1024) - 1) / 2).sum();
+        let expected = (u64::from(retries + 1) * link + backoffs) as f64;
+        let last = s.log().last().expect("all were tried").0;
+        let mean = last as f64 / f64::from(frames);
+        assert!((mean / expected - 1.0).abs() < 0.03, "{rate:?} {retries}: {mean} for {expected}");
+    }
+}
+
+#[test]
 fn each_attempt_that_fails_is_reported_before_the_fate_of_the_frame() {
     let mut s = Script::new(|config| config.retry_limits = Limits { short: 3, long: 3 });
     s.send_at(1_000, 1);

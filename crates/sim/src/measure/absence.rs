@@ -3,6 +3,7 @@
 //!
 //! The definitions are those of \[Dalal §3\] and §4.1 there, seen from outside: frames on air, drops of the MAC, segments and ACKs.
 
+use segue_proto::tcp::Verdict;
 use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::{DropCause, Event};
 
@@ -223,7 +224,7 @@ impl Absences {
             // What a policy keeps the window from is no cut.
             Event::TimeoutExpired { verdict, .. } => {
                 self.extend_repair();
-                if verdict == segue_proto::tcp::Verdict::Proceed {
+                if verdict == Verdict::Proceed {
                     self.window = 1.0;
                     self.note_window(at);
                 }
@@ -275,8 +276,8 @@ impl Absence {
     }
 }
 
-impl Probe for Absences {
-    fn observe(&mut self, at: Instant, place: Place, event: &Event) {
+impl Absences {
+    fn observe_at(&mut self, at: Instant, place: Place, event: &Event) {
         if Some(place) == self.station {
             self.observe_station(at, event);
         } else if place == self.sender {
@@ -284,11 +285,8 @@ impl Probe for Absences {
         }
     }
 
-    fn wants_frames(&self) -> bool {
-        true
-    }
-
-    fn value(&self, _results: &Results) -> Option<f64> {
+    /// The value as far as the run has gone.
+    fn so_far(&self) -> Option<f64> {
         if self.quantity == Quantity::MacDrops {
             return Some(self.drops as f64);
         }
@@ -296,5 +294,123 @@ impl Probe for Absences {
             self.absences.iter().map(|absence| absence.value(self.quantity)).collect();
         let values = values.filter(|values| !values.is_empty())?;
         Some(values.iter().sum::<f64>() / values.len() as f64)
+    }
+}
+
+impl Probe for Absences {
+    fn observe(&mut self, at: Instant, place: Place, event: &Event) {
+        self.observe_at(at, place, event);
+    }
+
+    fn wants_frames(&self) -> bool {
+        true
+    }
+
+    fn value(&self, _results: &Results) -> Option<f64> {
+        self.so_far()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATION: Place = Place::Station { cell: 0, station: 0 };
+    const SENDER: Place = Place::End(0);
+
+    fn watch(quantity: Quantity, events: &[(u64, Place, Event)]) -> Option<f64> {
+        let mut probe = Absences {
+            quantity,
+            sender: SENDER,
+            station: Some(STATION),
+            offered: 20.0,
+            longest_backoff: Duration::from_millis(30),
+            window: 10.0,
+            highest_sent: 0,
+            last_frame: Instant::ZERO,
+            drops: 0,
+            absences: Vec::new(),
+        };
+        for (millis, place, event) in events {
+            probe.observe_at(Instant::ZERO + Duration::from_millis(*millis), *place, event);
+        }
+        probe.so_far()
+    }
+
+    fn frame(at: u64) -> (u64, Place, Event) {
+        (at, STATION, Event::FrameOnAir { tries: 1, bytes: 1040, is_data: true })
+    }
+
+    fn drop(at: u64) -> (u64, Place, Event) {
+        (at, STATION, Event::PacketDropped { cause: DropCause::RetryLimit, bytes: 1040 })
+    }
+
+    fn ack(at: u64, ack: u64, cwnd: f64) -> (u64, Place, Event) {
+        let (ssthresh, rto) = (2.0, Duration::from_secs(1));
+        (at, SENDER, Event::AckReceived { ack, cwnd, ssthresh, rto })
+    }
+
+    #[test]
+    fn the_mac_has_persisted_until_the_last_drop_before_it_fell_silent() {
+        let events = [
+            (1000, STATION, Event::OutageBegan),
+            frame(1010),
+            drop(1030),
+            frame(1035),
+            drop(1050),
+            // A copy by the timer, long after the queue was empty.
+            frame(1500),
+            drop(1540),
+            (2000, STATION, Event::OutageEnded),
+            frame(2100),
+        ];
+        let of = |quantity| watch(quantity, &events).map(|value| (value * 1e3).round() as u64);
+        assert_eq!(of(Quantity::RetryDuration), Some(40));
+        assert_eq!(of(Quantity::Pause), Some(100));
+        assert_eq!(of(Quantity::Resumption), Some(1100));
+        assert_eq!(of(Quantity::MacDrops), Some(3000));
+        assert_eq!(of(Quantity::WindowAfter), None, "nothing was acknowledged");
+    }
+
+    #[test]
+    fn the_window_comes_back_when_it_is_again_what_it_was_and_stays_so() {
+        let sent =
+            |at, start, retransmission| (at, SENDER, Event::SegmentSent { start, len: 1000, retransmission });
+        let events = [
+            sent(900, 9001, false),
+            ack(950, 5001, 10.0),
+            (1000, STATION, Event::OutageBegan),
+            (2000, STATION, Event::OutageEnded),
+            sent(2010, 5001, true),
+            // The ACK of what was sent before the loss was noticed: nothing is cut yet.
+            ack(2200, 6001, 10.0),
+            (2210, SENDER, Event::LossDetected { snd_una: 6001, verdict: Verdict::Proceed }),
+            ack(2400, 10_001, 5.0),
+            ack(3000, 20_001, 9.9),
+            ack(3200, 30_001, 10.1),
+            ack(3400, 40_001, 10.2),
+        ];
+        let of = |quantity| watch(quantity, &events).map(|value| (value * 1e3).round() as u64);
+        assert_eq!(of(Quantity::ResponseTime), Some(1190));
+        assert_eq!(of(Quantity::WindowBefore), Some(10_000));
+        assert_eq!(of(Quantity::WindowLeast), Some(5_000));
+        assert_eq!(of(Quantity::WindowAfter), Some(5_000));
+    }
+
+    #[test]
+    fn a_timeout_that_tcp_acts_upon_is_a_window_of_one() {
+        let timeout = Event::TimeoutExpired {
+            snd_una: 5001,
+            rto: Duration::from_secs(1),
+            backoff: 0,
+            verdict: Verdict::Proceed,
+        };
+        let events = [
+            (1000, STATION, Event::OutageBegan),
+            (1200, SENDER, timeout),
+            (2000, STATION, Event::OutageEnded),
+            ack(2400, 10_001, 4.0),
+        ];
+        assert_eq!(watch(Quantity::WindowLeast, &events), Some(1.0));
     }
 }
