@@ -5,6 +5,7 @@
 
 mod absence;
 mod flow;
+mod link;
 mod timeout;
 
 use segue_proto::params::{Param, Params};
@@ -31,6 +32,7 @@ pub const ALL: &[&Measure] = &[
     &absence::WINDOW_BEFORE,
     &absence::WINDOW_LEAST,
     &absence::WINDOW_AFTER,
+    &link::DROPS,
 ];
 
 /// An entry of the table.

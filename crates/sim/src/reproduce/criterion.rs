@@ -66,6 +66,12 @@ enum Check {
     Line { series: Series, slope: [f64; 2], at_zero: Option<[f64; 2]>, residual: Option<f64> },
     /// At least `at_least` values (default all) lie in the range.
     Range { series: Series, min: Option<f64>, max: Option<f64>, at_least: Option<usize> },
+    /// The logarithms to base 10 of measured and printed values, each over the first of its column, differ by at most
+    /// `within`.
+    NearPrintedDecades { series: Series, within: f64 },
+    /// Every value is at most `max`. If one is more, that is a harm which the paper's own rule does; it is recorded with its
+    /// reason, and gives the verdict "negative".
+    Harm { series: Series, max: f64, reason: String },
     /// The mean of all values lies in the range.
     Mean { series: Vec<Series>, min: Option<f64>, max: Option<f64> },
     /// The value at row `at` lies in the range.
@@ -192,6 +198,17 @@ impl Check {
                 let rms = mean(&squares.collect::<Vec<_>>()).sqrt();
                 let expected = format!("{} within {max} of print, root mean square", series.name());
                 finding(inside(rms, None, Some(*max)), expected, format!("{rms:.1}"))
+            }
+            Check::NearPrintedDecades { series, within } => near_printed_decades(tables, series, *within)?,
+            Check::Harm { series, max, reason } => {
+                let points = measured(tables, series)?;
+                let harms = points.values.iter().any(|value| value > max);
+                Finding {
+                    holds: points.values.iter().all(|value| value.is_finite()),
+                    negative: harms,
+                    expected: format!("{} at most {max}; else known harm: {reason}", series.name()),
+                    measured: list(&points.values, 2),
+                }
             }
             Check::Line { series, slope, at_zero, residual } => {
                 let points = measured(tables, series)?;
@@ -329,6 +346,22 @@ fn near_printed(
         negative: false,
         expected: format!("{names} within {limit} of print in {need} of {count} rows"),
         measured: format!("{good} of {count}; differences {}", list(&differences, 2)),
+    })
+}
+
+fn near_printed_decades(tables: &[Measured], series: &Series, within: f64) -> Result<Finding, String> {
+    let (ours, theirs) = (measured(tables, series)?, printed(tables, series)?);
+    let whole = Series { from: None, to: None, ..series.clone() };
+    let first = |points: Points| points.values.first().copied().unwrap_or(f64::NAN);
+    let (our_first, their_first) = (first(measured(tables, &whole)?), first(printed(tables, &whole)?));
+    let pairs = ours.values.iter().zip(&theirs.values);
+    let apart: Vec<f64> =
+        pairs.map(|(our, their)| libm::log10((our / our_first) / (their / their_first))).collect();
+    Ok(Finding {
+        holds: apart.iter().all(|apart| apart.abs() <= within),
+        negative: false,
+        expected: format!("{} over its first value within {within} decades of print", series.name()),
+        measured: format!("decades {}", list(&apart, 3)),
     })
 }
 

@@ -223,6 +223,11 @@ fn order_of(column: &Column, scenario: &Scenario, row: f64) -> Result<Order, Str
     Ok(Order { measure, flow, params })
 }
 
+/// Two decimals, or four where two would leave one digit.
+fn decimals_of(value: Option<f64>) -> usize {
+    if value.is_some_and(|value| value != 0.0 && value.abs() < 0.1) { 4 } else { 2 }
+}
+
 /// Puts the row's value into a setting.
 fn fill(template: &str, row: f64) -> String {
     let Some((before, rest)) = template.split_once('{') else { return template.to_owned() };
@@ -376,7 +381,9 @@ impl Measured {
             .map(|(i, row)| {
                 let decimals = row.to_string().split_once('.').map_or(0, |(_, fraction)| fraction.len());
                 let label = Cell::Number(*row, decimals);
-                std::iter::once(label).chain(series.iter().map(|s| Cell::number(s[i], 2))).collect()
+                std::iter::once(label)
+                    .chain(series.iter().map(|s| Cell::number(s[i], decimals_of(s[i]))))
+                    .collect()
             })
             .collect();
         Table { id: self.id.clone(), caption: self.caption.clone(), columns, rows }
