@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use segue_proto::mobile_ip::mobile_node::{AgentTimeout, Retransmission};
 use segue_proto::mobile_ip::{Delay, delay};
+use segue_proto::queue;
 use segue_proto::wifi::phy::{Phy, Preamble};
 use segue_proto::wifi::rate;
 use segue_sim::radio::propagation;
@@ -14,6 +15,7 @@ use segue_sim::{mobility, run};
 
 const MOBILITY: &str = include_str!("../../../docs/mobility.md");
 const RADIO: &str = include_str!("../../../docs/radio.md");
+const QUEUES: &str = include_str!("../../../docs/queues.md");
 const WIFI: &str = include_str!("../../../docs/wifi.md");
 const MOBILE_IP: &str = include_str!("../../../docs/mobile-ip.md");
 
@@ -50,8 +52,8 @@ fn the_page_on_mobility_has_the_table_of_the_code() {
 }
 
 #[test]
-fn every_example_of_the_pages_on_radio_wifi_and_mobile_ip_runs_and_carries_data() {
-    for (page, least) in [(RADIO, 7), (WIFI, 9), (MOBILE_IP, 5)] {
+fn every_example_of_the_pages_of_whole_files_runs_and_carries_data() {
+    for (page, least) in [(QUEUES, 2), (RADIO, 7), (WIFI, 9), (MOBILE_IP, 5)] {
         let files = files(page);
         assert!(files.len() >= least, "{:?}", files.keys());
         for name in files.keys() {
@@ -102,6 +104,21 @@ fn the_pages_have_the_tables_of_models_of_the_code() {
     }
     for (name, _) in delay::ALL {
         assert!(MOBILE_IP.contains(&format!("\n| `{name}` | ")), "{name}");
+    }
+}
+
+#[test]
+fn the_page_on_queues_has_the_disciplines_of_the_code_with_their_parameters_and_defaults() {
+    let shared = queue::red::PARAMS.len() - 1;
+    for spec in queue::ALL {
+        let row = format!("| `{}` | {} |", spec.name, spec.summary);
+        assert!(QUEUES.contains(&row), "{row}");
+        // Those of the shadow stand with RED.
+        let own = spec.params.len() - if spec.name == "drop-tail" { shared } else { 0 };
+        let heading = format!("| parameter of `{}` | default |\n|---|---|\n", spec.name);
+        let rows: String =
+            spec.params[..own].iter().map(|p| format!("| `{}` | `{}` |\n", p.name, p.default)).collect();
+        assert!(QUEUES.contains(&format!("{heading}{rows}\n")), "{heading}{rows}");
     }
 }
 
