@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs every case of cases.csv and wireless-cases.csv under ns-2; writes expected.csv and wireless-expected.csv.
+# Runs every case of cases.csv, wireless-cases.csv and red-expected.csv under ns-2; writes expected.csv,
+# wireless-expected.csv and red-expected.csv.
 #
-#   ./regenerate.sh            writes both (each only when every case of it has run)
+#   ./regenerate.sh            writes all (each only when every case of it has run)
 #   ./regenerate.sh --check    compares with the committed files; exit 1 and a diff when one differs
 #   ./regenerate.sh --dump NAME   prints every event of one wired case: "time_ns what ..."
 #
@@ -118,3 +119,22 @@ while read -r line; do
         }' "$new.runs" >>"$new"
 done <"$new.cases"
 conclude wireless-expected.csv "$new" "$(wc -l <"$new.cases")"
+
+# RED: the cases are the first columns of the committed file.
+new=red-expected.csv.new
+head -n 1 red-expected.csv >"$new"
+tail -n +2 red-expected.csv | cut -d, -f1-5 >"$new.cases"
+while IFS=, read -r flows wait inverse limit runs; do
+    : >"$new.runs"
+    seed=1
+    while [ "$seed" -le "$runs" ]; do
+        ns red.tcl flows "$flows" wait "$wait" max_p_inverse "$inverse" limit "$limit" seed "$seed" \
+            </dev/null 2>/dev/null | grep '^result ' >>"$new.runs" ||
+            { echo "$0: ns failed on red.tcl, $flows flows, seed $seed" >&2; exit 1; }
+        seed=$((seed + 1))
+    done
+    awk -v words="$flows,$wait,$inverse,$limit,$runs" '
+        { arrivals += $2; drops += $3; queue += $4 }
+        END { printf "%s,%.1f,%.1f,%.4f\n", words, arrivals / NR, drops / NR, queue / NR }' "$new.runs" >>"$new"
+done <"$new.cases"
+conclude red-expected.csv "$new" "$(wc -l <"$new.cases")"

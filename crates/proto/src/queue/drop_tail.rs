@@ -39,6 +39,7 @@ pub const PARAMS: &[Param] = &[
     red::PARAMS[7],
     red::PARAMS[8],
     red::PARAMS[9],
+    red::PARAMS[10],
 ];
 
 fn check(params: &Params) -> Result<(), Misfit> {
