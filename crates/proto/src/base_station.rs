@@ -75,6 +75,11 @@ pub enum StationEvent {
         /// Its segment, if it carried one.
         segment: Option<(Flow, Segment)>,
     },
+    /// This node is the home agent of a mobile host; said once, at the start.
+    HomeOf {
+        /// The host.
+        mobile: Address,
+    },
     /// A mobile host speaks through this node from now on; with Mobile IP, it is registered, and this is said again at
     /// each renewal.
     Arrived {
@@ -83,11 +88,11 @@ pub enum StationEvent {
         /// The node that it spoke through before, where it said so.
         previous: Option<Address>,
     },
-    /// A mobile host speaks through another node from now on.
+    /// A mobile host does not speak through this node any more.
     Departed {
         /// The host.
         mobile: Address,
-        /// The other node, where the mobility service knows it.
+        /// The node that it speaks through now; `None`: it has fallen silent, or the mobility service does not know.
         to: Option<Address>,
     },
 }
@@ -126,6 +131,11 @@ pub enum Output {
 
 /// A scheme's part at one base station.
 pub trait BaseStation: fmt::Debug + Send {
+    /// The address of its node; said once, before everything else.
+    fn handle_address(&mut self, own: Address) {
+        let _ = own;
+    }
+
     /// A segment passes.
     fn handle_segment(&mut self, flow: Flow, towards: Towards, segment: &mut Segment, now: Instant) -> Fate;
 

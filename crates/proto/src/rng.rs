@@ -38,7 +38,7 @@ fn fnv(name: &str) -> u64 {
 }
 
 /// The finaliser of SplitMix64: spreads any change of the input over all output bits.
-const fn split_mix(input: u64) -> u64 {
+pub(crate) const fn split_mix(input: u64) -> u64 {
     let mut z = input.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

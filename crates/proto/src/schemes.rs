@@ -17,6 +17,7 @@ pub mod ilc_tcp;
 pub mod link_loss;
 pub mod none;
 pub mod segue;
+pub mod wi_tcp;
 
 use std::fmt;
 
@@ -29,7 +30,8 @@ use crate::time::{Duration, Instant};
 use crate::wifi::{Limits, RateControl};
 
 /// All schemes.
-pub const ALL: &[&Spec] = &[&none::SPEC, &ilc_tcp::SPEC, &boosted_tcp::SPEC, &link_loss::SPEC, &segue::SPEC];
+pub const ALL: &[&Spec] =
+    &[&none::SPEC, &ilc_tcp::SPEC, &boosted_tcp::SPEC, &wi_tcp::SPEC, &link_loss::SPEC, &segue::SPEC];
 
 /// An entry of the table.
 #[derive(Debug)]
@@ -116,6 +118,13 @@ pub enum Action {
         to: Address,
         /// What.
         message: Message,
+    },
+    /// News of a mobile host for this host's binding cache, if it keeps one.
+    Bind {
+        /// The mobile host.
+        host: Address,
+        /// Where it is to be reached; its own address: at home.
+        care_of: Address,
     },
 }
 

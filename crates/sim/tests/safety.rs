@@ -288,7 +288,9 @@ impl Case {
     }
 
     fn without_outages(&self, with_scheme: bool) -> Scenario {
-        parse(&self.text(if with_scheme { &self.scheme } else { "" }, "", None))
+        // The parts of some schemes write to each other even when all is well.
+        let writes = self.scheme.contains("\"wi-tcp\"");
+        parse(&self.text(if with_scheme && !writes { &self.scheme } else { "" }, "", None))
     }
 }
 

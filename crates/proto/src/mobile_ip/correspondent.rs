@@ -53,13 +53,15 @@ impl Default for Config {
 
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const MAX_REQUESTS: u32 = 3;
+/// How long a binding lasts that is not of the home agent.
+const HEARSAY: Duration = Duration::from_secs(10);
 
 /// A cached binding.
 #[derive(Clone, Copy, Debug)]
 struct Binding {
     care_of: Address,
-    /// Who sent the update: who to ask.
-    home_agent: Address,
+    /// Who sent the update: who to ask. `None`: it was not the home agent that said so, and it is not known.
+    home_agent: Option<Address>,
     expires: Instant,
     refresh_at: Instant,
     /// Whether a packet used it since the last update.
@@ -122,6 +124,37 @@ impl Correspondent {
             Message::BindingUpdate(update) => self.handle_update(from, *update, now),
             Message::BindingWarning(warning) => self.handle_warning(warning.home_address, now),
             _ => {}
+        }
+    }
+
+    /// Somebody trusted says that `host` is at `care_of` (wi-tcp W6). What the home agent says later counts for more; if
+    /// it has said nothing yet, the binding is short-lived: there is nobody to ask for another.
+    pub fn learn(&mut self, host: Address, care_of: Address, now: Instant) {
+        if care_of == host {
+            if self.bindings.contains_key(&host) {
+                self.forget(host);
+            }
+            return;
+        }
+        let known = self.bindings.get(&host).copied();
+        let unknown = Binding {
+            care_of,
+            home_agent: None,
+            expires: now,
+            refresh_at: Instant::MAX,
+            used: false,
+            identification: 0,
+            asking: None,
+        };
+        let binding = Binding {
+            care_of,
+            expires: known.map_or(now, |known| known.expires).max(now + HEARSAY),
+            asking: None,
+            ..known.unwrap_or(unknown)
+        };
+        self.bindings.insert(host, binding);
+        if known.is_none_or(|known| known.care_of != care_of) {
+            self.events.push_back(Event::Learned { host, care_of });
         }
     }
 
@@ -216,7 +249,7 @@ impl Correspondent {
         };
         let binding = Binding {
             care_of: update.care_of,
-            home_agent: from,
+            home_agent: Some(from),
             expires,
             refresh_at,
             used: false,
@@ -231,6 +264,9 @@ impl Correspondent {
 
     fn handle_warning(&mut self, host: Address, now: Instant) {
         let Some(binding) = self.bindings.get_mut(&host) else { return };
+        if binding.home_agent.is_none() {
+            return self.forget(host);
+        }
         match &mut binding.asking {
             // Warnings come once per packet on its way: one request is enough.
             Some(asking) => asking.warned = true,
@@ -241,13 +277,14 @@ impl Correspondent {
     /// Sends the first or the next binding request for `host`.
     fn ask(&mut self, host: Address, warned: bool, now: Instant) {
         let Some(binding) = self.bindings.get_mut(&host) else { return };
+        let Some(home_agent) = binding.home_agent else { return };
         let before =
             binding.asking.unwrap_or(Asking { requests: 0, wait: FIRST_WAIT / 2, again_at: now, warned });
         let wait = before.wait * 2;
         binding.asking = Some(Asking { requests: before.requests + 1, wait, again_at: now + wait, ..before });
         self.last_identification = next_identification(self.last_identification, now);
         let request = BindingRequest { home_address: host, identification: self.last_identification };
-        self.outbox.push_back(Outgoing::routed(binding.home_agent, request));
+        self.outbox.push_back(Outgoing::routed(home_agent, request));
     }
 
     fn forget(&mut self, host: Address) {

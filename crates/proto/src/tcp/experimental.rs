@@ -7,6 +7,11 @@ use crate::mobile_ip::Address;
 pub enum Experimental {
     /// What the receiver knows of the path (Boosted TCP).
     PathReport(PathReport),
+    /// On a SYN: its sender understands the notices of agents (Wi-TCP).
+    HandoverAware {
+        /// Every notice for this connection must carry it (wi-tcp W11).
+        nonce: u32,
+    },
     /// What an agent knows of a handover (Wi-TCP).
     Handover(HandoverNotice),
     /// The hole that this duplicate ACK shows was made by the radio (ELN).
@@ -55,10 +60,8 @@ pub enum Handover {
 pub struct HandoverNotice {
     /// `Started`: EHO-ACK, stop sending. `Completed`: EHC-ACK, go on.
     pub moment: Handover,
-    /// Drawn for the EHO-ACK, repeated by the EHC-ACK that belongs to it (wi-tcp W11).
+    /// What the receiver of the notice put on its SYN (wi-tcp W11).
     pub nonce: u32,
-    /// Who sends it.
-    pub agent: Address,
     /// EHC-ACK: where the host is to be reached now (wi-tcp W6).
     pub care_of: Option<Address>,
 }
@@ -69,8 +72,9 @@ impl Experimental {
         match self {
             // Flags, probability, power, reserved.
             Experimental::PathReport(_) => 8,
-            // Flags and three bytes of padding, nonce, agent; a care-of address.
-            Experimental::Handover(notice) => 16 + if notice.care_of.is_some() { 4 } else { 0 },
+            Experimental::HandoverAware { .. } => 8,
+            // Flags and three bytes of padding, nonce; a care-of address.
+            Experimental::Handover(notice) => 12 + if notice.care_of.is_some() { 4 } else { 0 },
             Experimental::RadioLoss => 4,
         }
     }

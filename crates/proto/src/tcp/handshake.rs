@@ -28,7 +28,7 @@ impl Connection {
         let repeated = self.syn_repeated;
         self.emit(|| crate::trace::Event::SegmentSent { start: 0, len: 0, retransmission: repeated });
         let offer_timestamps = self.timestamps;
-        Segment {
+        let mut segment = Segment {
             seq: self.iss,
             ack: if answer { self.irs.add(self.rcv.rcv_nxt) } else { Default::default() },
             len: 0,
@@ -44,7 +44,9 @@ impl Connection {
                 }),
                 experimental: None,
             },
-        }
+        };
+        hooks.on_send(self, &mut segment, now);
+        segment
     }
 
     /// SYN or SYN-ACK lost: again, with backoff. `cwnd` will start at one segment (RFC 5681 §3.1).
@@ -71,6 +73,7 @@ impl Connection {
             return;
         }
         self.take_peer_syn(segment);
+        hooks.on_syn(self, &segment.options, now);
         self.syn_due = true;
         self.change_state(State::SynReceived, now, hooks);
     }
@@ -96,6 +99,7 @@ impl Connection {
             return;
         }
         self.take_peer_syn(segment);
+        hooks.on_syn(self, &segment.options, now);
         self.complete_handshake(segment, now, hooks);
         self.acks_due = self.acks_due.max(1);
         self.change_state(State::Established, now, hooks);

@@ -93,7 +93,12 @@ pub trait Hooks {
         rto
     }
 
-    /// A segment is about to leave; it may be given options. `false` holds it back.
+    /// The peer's SYN has been taken; `options` are those that it carried.
+    fn on_syn(&mut self, connection: &Connection, options: &Options, now: Instant) {
+        let _ = (connection, options, now);
+    }
+
+    /// A segment is about to leave; it may be given options. `false` holds it back, unless it is a SYN.
     fn on_send(&mut self, connection: &Connection, segment: &mut Segment, now: Instant) -> bool {
         let _ = (connection, segment, now);
         true

@@ -126,7 +126,8 @@ impl Connection {
             self.refuse();
             return false;
         };
-        if ack > self.snd.snd_max {
+        // RFC 5961 §5.2: no honest peer is further behind than its window is wide.
+        if ack > self.snd.snd_max || ack.saturating_add(self.snd.max_snd_wnd) < self.snd.snd_una {
             self.refuse();
             self.acks_due = self.acks_due.max(1);
             return false;

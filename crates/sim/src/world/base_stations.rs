@@ -34,7 +34,9 @@ impl World<'_> {
         if let Some(build) = choice.spec.base_station {
             for node in neighbours(self.scenario).into_iter().flatten() {
                 let part = &mut self.nodes[node as usize].base_station;
-                part.get_or_insert_with(|| build(&choice.params));
+                if part.is_none() {
+                    part.insert(build(&choice.params)).handle_address(address_of(node as usize));
+                }
                 self.has_base_stations = true;
             }
         }
@@ -57,6 +59,10 @@ impl World<'_> {
     pub(super) fn introduce_stations(&mut self) {
         if self.scenario.scheme.spec.name == none::SPEC.name {
             return;
+        }
+        for host in self.scenario.mobile_ip.iter().flat_map(|mobile_ip| &mobile_ip.hosts) {
+            let mobile = address_of(host.node);
+            self.tell_station(host.home_agent as u32, StationEvent::HomeOf { mobile });
         }
         for (host, stations) in neighbours(self.scenario).into_iter().enumerate() {
             let roams = self.roamers.get(host).is_some_and(|roamer| roamer.anchor != Anchor::Itself);

@@ -263,6 +263,10 @@ impl World<'_> {
                     self.send_scheme_message(node, to, message);
                     continue;
                 }
+                Action::Bind { host, care_of } => {
+                    self.learn_binding(node, host, care_of);
+                    continue;
+                }
             };
             let end = connection.0;
             self.ends[end as usize].connection.execute(command, self.now);

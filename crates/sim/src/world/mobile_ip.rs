@@ -258,6 +258,8 @@ impl World<'_> {
         while let Some(event) =
             self.roamers[node as usize].roles.home_agent.as_mut().and_then(|agent| agent.poll_event())
         {
+            // A host whose registration has run out is not home because of that.
+            let is_home = matches!(event, home_agent::Event::Deregistered { .. });
             let (host, care_of) = match event {
                 home_agent::Event::Registered { host, care_of } => (host, Some(care_of)),
                 home_agent::Event::Deregistered { host } | home_agent::Event::Expired { host } => {
@@ -271,7 +273,9 @@ impl World<'_> {
             };
             if before != care_of {
                 self.observe(Place::Node(node as usize), Event::BindingChanged { host, care_of });
-                self.note_home(node, host, care_of);
+                if care_of.is_some() || is_home {
+                    self.note_home(node, host, care_of);
+                }
             }
         }
         while let Some(event) =
@@ -296,8 +300,20 @@ impl World<'_> {
                 foreign_agent::Event::Registered { host, previous_agent } => {
                     self.tell_station(node, StationEvent::Arrived { mobile: host, previous: previous_agent });
                 }
-                foreign_agent::Event::Expired { .. } => {}
+                foreign_agent::Event::Expired { host } => {
+                    self.tell_station(node, StationEvent::Departed { mobile: host, to: None });
+                }
             }
+        }
+    }
+
+    /// A scheme on `node` knows where a mobile host is.
+    pub(super) fn learn_binding(&mut self, node: u32, host: Address, care_of: Address) {
+        let now = self.now;
+        let Some(roamer) = self.roamers.get_mut(node as usize) else { return };
+        if let Some(cache) = &mut roamer.roles.correspondent {
+            cache.learn(host, care_of, now);
+            self.serve_roles(node);
         }
     }
 
