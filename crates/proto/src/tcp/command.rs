@@ -2,6 +2,7 @@
 
 use super::cc::Window;
 use super::connection::{Connection, Control, State};
+use super::recovery::{DUP_THRESH, Recovery};
 use crate::time::Instant;
 use crate::trace::Event;
 
@@ -29,7 +30,11 @@ pub enum Command {
         /// How many.
         segments: u32,
     },
-    /// Takes doublings of the retransmission timer back and sets it again.
+    /// Does what the third duplicate ACK does (RFC 5681 §3.2), but asks no policy. If the losses of this window are being
+    /// repaired already, the first segment is sent again and nothing is cut.
+    FastRetransmit,
+    /// Takes doublings of the retransmission timer back: it expires when it would have without them, or now
+    /// (RFC 6069 §4.2 steps 7 and 8).
     UndoBackoff {
         /// How many.
         times: u32,
@@ -84,6 +89,7 @@ impl Command {
             Command::Resume => "resume",
             Command::SetWindow(_) => "set-window",
             Command::RetransmitNow { .. } => "retransmit-now",
+            Command::FastRetransmit => "fast-retransmit",
             Command::UndoBackoff { .. } => "undo-backoff",
             Command::ResetRto { .. } => "reset-rto",
             Command::Probe => "probe",
@@ -110,14 +116,12 @@ impl Connection {
             Command::Resume => self.resume(now),
             Command::SetWindow(window) => self.set_window(window),
             Command::RetransmitNow { segments } => self.snd.resend(segments),
-            Command::UndoBackoff { times } => {
-                self.rtt.undo_backoff(times);
-                self.arm_rto_plain(now);
-            }
+            Command::FastRetransmit => self.fast_retransmit(now),
+            Command::UndoBackoff { times } => self.undo_backoff(times, now),
             Command::ResetRto { fire } => {
                 self.rtt.clear_backoff();
                 self.arm_rto_plain(now);
-                if fire && self.snd.outstanding() > 0 {
+                if fire && self.timers.rto != Instant::MAX {
                     self.timers.rto = now;
                 }
             }
@@ -160,6 +164,33 @@ impl Connection {
         }
         self.snd.timed = None;
         self.arm_rto_plain(now);
+    }
+
+    fn fast_retransmit(&mut self, now: Instant) {
+        if self.control != Control::Running || self.snd.outstanding() == 0 || self.snd.snd_wnd == 0 {
+            return;
+        }
+        if !self.recovery.may_enter(&self.snd) {
+            self.snd.resend(1);
+            return;
+        }
+        let halved = self.cut_ssthresh(now);
+        self.snd.dupacks = DUP_THRESH;
+        self.recovery.enter(&mut self.snd, halved, false);
+        self.recovery.on_further_dup_ack(&mut self.snd, true);
+        self.stats.fast_retransmits += 1;
+        self.snd.timed = None;
+        self.arm_rto_plain(now);
+    }
+
+    fn undo_backoff(&mut self, times: u32, now: Instant) {
+        let before = self.rtt.rto();
+        self.rtt.undo_backoff(times);
+        if self.timers.rto != Instant::MAX {
+            let gained = before - self.rtt.rto();
+            let since_start = self.timers.rto.as_nanos().saturating_sub(gained.as_nanos());
+            self.timers.rto = Instant::from_nanos(since_start).max(now);
+        }
     }
 
     fn suspend(&mut self, now: Instant) {

@@ -521,10 +521,21 @@ impl Connection {
         self.snd.snd_nxt = self.snd.snd_una;
         self.snd.resend_left = 0;
         self.snd.timed = None;
-        if self.snd.snd_wnd == 0 {
-            // The window was closed over data in flight: the retransmission is the probe (RFC 9293 §3.8.6.1).
-            self.snd.resend(1);
-        }
+    }
+
+    /// The peer has closed its window over data in flight: from now on it is probed (RFC 9293 §3.8.6, MUST-35), which is
+    /// no sign of congestion; what is outstanding will be sent again when the window opens. (BSD does the same.)
+    pub(super) fn window_withdrawn(&mut self) {
+        self.recovery.on_timeout(&mut self.snd);
+        self.snd.end_recovery();
+        self.snd.recover = self.snd.snd_max;
+        self.go_back_n();
+        self.timers.rto = Instant::MAX;
+    }
+
+    /// Whether only probes may tell that the peer takes data again.
+    fn is_window_closed(&self) -> bool {
+        self.snd.snd_wnd == 0 && self.state.is_synchronised()
     }
 
     /// RFC 5681 §3.1: a timeout means slow start from one segment.
@@ -558,6 +569,10 @@ impl Connection {
 
     /// Starts the retransmission timer.
     pub(super) fn arm_rto<H: Hooks + ?Sized>(&mut self, now: Instant, hooks: &mut H) {
+        if self.is_window_closed() {
+            self.timers.rto = Instant::MAX;
+            return;
+        }
         let rto = hooks.on_rto_armed(self, self.rtt.rto());
         self.stats.interventions += u64::from(rto != self.rtt.rto());
         self.timers.rto = now + rto;
@@ -565,7 +580,8 @@ impl Connection {
 
     /// Starts the retransmission timer on a policy's command, without asking it again.
     pub(super) fn arm_rto_plain(&mut self, now: Instant) {
-        let running = self.snd.outstanding() > 0 && self.control == Control::Running;
+        let running =
+            self.snd.outstanding() > 0 && self.control == Control::Running && !self.is_window_closed();
         self.timers.rto = if running { now + self.rtt.rto() } else { Instant::MAX };
     }
 
@@ -584,7 +600,7 @@ impl Connection {
     pub(super) fn arm_persist(&mut self, now: Instant) {
         let blocked = self.state.is_synchronised()
             && self.control == Control::Running
-            && self.snd.outstanding() == 0
+            && (self.snd.outstanding() == 0 || self.snd.snd_wnd == 0)
             && self.snd.snd_nxt < self.snd.end()
             && self.snd.snd_wnd < self.snd.mss;
         let held = self.control != Control::Running && self.snd.snd_una < self.snd.end();

@@ -148,7 +148,12 @@ impl Connection {
         hooks.on_ack(self, acked, now);
         if acked > 0 {
             self.handle_new_ack(segment, ack, now, hooks);
-        } else if segment.is_pure_ack() && !window_changed && self.snd.outstanding() > 0 {
+        } else if segment.is_pure_ack()
+            && !window_changed
+            && self.snd.outstanding() > 0
+            // With a closed window it answers a probe.
+            && self.snd.snd_wnd > 0
+        {
             self.handle_dup_ack(now, hooks);
         }
         true
@@ -183,6 +188,9 @@ impl Connection {
             return false;
         }
         self.snd.snd_wnd = window;
+        if window == 0 && self.snd.outstanding() > 0 {
+            self.window_withdrawn();
+        }
         self.snd.max_snd_wnd = self.snd.max_snd_wnd.max(window);
         hooks.on_window_update(self, window, now);
         true

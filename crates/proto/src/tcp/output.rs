@@ -35,7 +35,7 @@ impl Connection {
         if self.probe_due {
             return self.next_probe(now, hooks);
         }
-        if self.snd.outstanding() == 0 {
+        if self.snd.outstanding() == 0 || self.snd.snd_wnd == 0 {
             self.arm_persist(now);
         }
         if self.snd.burst > 0 && self.control == Control::Running {

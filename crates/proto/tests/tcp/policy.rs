@@ -257,6 +257,38 @@ fn undoing_a_backoff_sets_the_shorter_timer() {
 }
 
 #[test]
+fn a_backoff_undone_late_counts_from_when_the_timer_was_started() {
+    let mut solo = ten_in_flight("reno");
+    solo.expire("retransmission");
+    solo.expire("retransmission");
+    let started = solo.now;
+    solo.connection.execute(Command::UndoBackoff { times: 1 }, started + Duration::from_millis(1_500));
+    let deadline = started + Duration::from_secs(2);
+    assert_eq!(solo.connection.poll_timeout(), Some((deadline, "retransmission")));
+    // What is left of the next one has passed already.
+    solo.connection.execute(Command::UndoBackoff { times: 1 }, started + Duration::from_millis(1_500));
+    let now = started + Duration::from_millis(1_500);
+    assert_eq!(solo.connection.poll_timeout(), Some((now, "retransmission")));
+}
+
+#[test]
+fn a_fast_retransmission_by_command_cuts_once_and_resends_the_first_segment() {
+    for name in ["tahoe", "reno", "new-reno"] {
+        let mut solo = ten_in_flight(name);
+        let before = solo.connection.sender().window.cwnd;
+        solo.connection.execute(Command::FastRetransmit, solo.now);
+        let sent = solo.transmit();
+        assert_eq!(solo.numbers(&sent).first(), Some(&1), "{name}");
+        let cut = solo.connection.sender().window;
+        assert!(cut.cwnd <= before / 2.0 + 0.5, "{name}: {cut:?}");
+        assert_eq!(solo.connection.stats().fast_retransmits, 1, "{name}");
+        solo.connection.execute(Command::FastRetransmit, solo.now);
+        assert_eq!(solo.connection.sender().window, cut, "{name}");
+        assert_eq!(solo.connection.stats().fast_retransmits, 1, "{name}");
+    }
+}
+
+#[test]
 fn a_timer_reset_by_command_starts_again_or_expires_now() {
     let mut solo = ten_in_flight("reno");
     solo.expire("retransmission");
@@ -293,6 +325,7 @@ fn no_command_has_an_effect_before_the_handshake_or_after_the_end() {
         Command::Suspend,
         Command::Resume,
         Command::RetransmitNow { segments: 1 },
+        Command::FastRetransmit,
         Command::UndoBackoff { times: 1 },
         Command::ResetRto { fire: true },
         Command::Probe,

@@ -161,9 +161,29 @@ fn the_right_edge_of_the_window_never_moves_left() {
 }
 
 #[test]
-fn data_in_flight_when_the_window_is_withdrawn_is_sent_again_until_it_opens() {
-    // RFC 9293 §3.8.6: a sender must cope with a window that shrinks over data already sent. Here the announcement of
-    // its reopening is lost as well.
+fn a_window_withdrawn_over_data_in_flight_is_probed_and_cuts_nothing() {
+    // RFC 9293 §3.8.6, MUST-35.
+    let mut solo = Solo::sending(&plain(), "reno", 20);
+    let outstanding = solo.connection.sender().outstanding();
+    let window = solo.connection.sender().window;
+    let mut closing = solo.segment(1, 0, 1, Flags::ACK);
+    closing.window = 0;
+    assert_eq!(solo.receive(&closing), []);
+    for _ in 0..5 {
+        solo.expire("zero-window probe");
+        assert_eq!(solo.receive(&closing), [], "an answer to a probe is no duplicate ACK");
+    }
+    assert_eq!(solo.connection.stats().timeouts, 0);
+    assert_eq!(solo.connection.sender().window, window);
+    closing.window = 60_000;
+    let again: u64 = solo.receive(&closing).iter().map(|s| u64::from(s.len)).sum();
+    assert!(again >= outstanding, "all that was in flight is sent again");
+    assert_eq!(solo.connection.poll_timeout().map(|(_, why)| why), Some("retransmission"));
+}
+
+#[test]
+fn data_in_flight_when_the_window_is_withdrawn_is_sent_again_when_it_opens() {
+    // Here the announcement of its reopening is lost as well: a probe finds out.
     let mut pair = Pair::with_profile(&plain(), "reno");
     pair.client.write(200_000);
     pair.run_until(at(45));
