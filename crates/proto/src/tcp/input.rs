@@ -175,9 +175,14 @@ impl Connection {
         let window = u64::from(segment.window) << self.snd_scale;
         let closed = self.snd.snd_wnd == 0;
         if closed || self.probes > 0 || self.timers.persist != Instant::MAX {
-            // The peer lives: patience starts anew, if anything is waited for.
-            if self.timers.user != Instant::MAX {
+            // The peer lives: patience starts anew, if anything is waited for. A window that only opens and closes, with
+            // nothing acknowledged between, lives on nobody's patience.
+            let is_news = window == 0 || self.snd.opened_at != Some(ack);
+            if self.timers.user != Instant::MAX && is_news {
                 self.timers.user = now + self.profile.user_timeout;
+            }
+            if closed && window > 0 {
+                self.snd.opened_at = Some(ack);
             }
             if window >= self.snd.mss.min(self.snd.max_snd_wnd / 2).max(1) {
                 self.probes = 0;

@@ -55,6 +55,8 @@ pub struct Sender {
     pub(super) burst_cap: u32,
     /// `snd_una` when the retransmission timer last expired: its next expiry there is a repetition (RFC 5681 §3.1).
     pub(super) timed_out_at: Option<u64>,
+    /// `snd_una` when the peer's window last opened after it was closed.
+    pub(super) opened_at: Option<u64>,
     pub(super) nagle: bool,
 }
 
@@ -129,6 +131,7 @@ impl Sender {
             burst: u32::MAX,
             burst_cap: u32::MAX,
             timed_out_at: None,
+            opened_at: None,
             nagle,
         }
     }
