@@ -17,6 +17,7 @@ pub mod ilc_tcp;
 pub mod link_loss;
 pub mod none;
 pub mod segue;
+pub mod tcp_lcd;
 pub mod wi_tcp;
 
 use std::fmt;
@@ -30,8 +31,7 @@ use crate::time::{Duration, Instant};
 use crate::wifi::{Limits, RateControl};
 
 /// All schemes.
-pub const ALL: &[&Spec] =
-    &[&none::SPEC, &ilc_tcp::SPEC, &boosted_tcp::SPEC, &wi_tcp::SPEC, &link_loss::SPEC, &segue::SPEC];
+pub const ALL: &[&Spec] = &[&none::SPEC, &ilc_tcp::SPEC, &boosted_tcp::SPEC, &wi_tcp::SPEC, &link_loss::SPEC, &tcp_lcd::SPEC, &segue::SPEC];
 
 /// An entry of the table.
 #[derive(Debug)]

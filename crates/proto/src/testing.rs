@@ -119,7 +119,7 @@ impl Pair {
         self.fate = Box::new(fate);
     }
 
-    /// The client's scheme hears `kind` at `at`.
+    /// The client's scheme hears `kind` at `at`; of an unreachable packet the connection is told, as by a network.
     pub fn signal_at(&mut self, at: Instant, kind: SignalKind) {
         let signal =
             Signal { kind, scope: Scope::Interface, source: Source::Link, origin: at, delivered: at };
@@ -157,7 +157,12 @@ impl Pair {
         if let Some((&key, _)) = self.signals.first_key_value().filter(|((at, _), _)| *at <= now) {
             let signal = self.signals.remove(&key);
             if let (Some(scheme), Some(signal)) = (&mut self.scheme, signal) {
-                scheme.handle_signal(&signal, now);
+                match signal.kind {
+                    SignalKind::Unreachable { quoted_seq } => {
+                        self.client.handle_unreachable(SeqNumber(quoted_seq), now, &mut **scheme);
+                    }
+                    _ => scheme.handle_signal(&signal, now),
+                }
             }
             return;
         }

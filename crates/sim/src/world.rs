@@ -18,6 +18,7 @@ mod mobile_ip;
 mod movement;
 mod packets;
 mod roaming;
+mod unreachable;
 pub(crate) mod wifi;
 
 use std::collections::BTreeMap;
@@ -63,6 +64,10 @@ struct NodeState {
     ip_state: IpState,
     link_news: LinkNews,
     mobile: bool,
+    /// Whether it forwards for others.
+    is_router: bool,
+    /// Until when each sender gets no further report of unreachable packets from here.
+    reported_until: BTreeMap<u32, Instant>,
     /// Outages of this node's links under way; they may overlap.
     links_down: u32,
     /// Outages of its registration under way.
@@ -338,6 +343,7 @@ impl<'a> World<'a> {
                 match message {
                     Control::MobileIp(message) => self.handle_message(here, from, way, &message),
                     Control::Scheme(message) => self.handle_scheme_message(here, from, &message),
+                    Control::Unreachable { end, quoted } => self.hear_unreachable(end, quoted),
                 }
             }
         }
@@ -370,8 +376,11 @@ impl<'a> World<'a> {
                 }
             }
             Offer::Dropped(cause) => {
-                if self.has_base_stations && cause == DropCause::Outage {
-                    self.note_undelivered(here, self.direction_to[direction as usize], id);
+                if cause == DropCause::Outage {
+                    if self.has_base_stations {
+                        self.note_undelivered(here, self.direction_to[direction as usize], id);
+                    }
+                    self.report_unreachable(here, id);
                 }
                 self.packets.remove(id);
                 self.observe_drop(direction, cause, bytes);
@@ -595,6 +604,8 @@ fn new_node(scenario: &Scenario, kind: &NodeKind) -> NodeState {
         ip_state: IpState::new(true),
         link_news,
         mobile,
+        is_router: matches!(kind, NodeKind::Router),
+        reported_until: BTreeMap::new(),
         links_down: 0,
         ip_down: 0,
     }

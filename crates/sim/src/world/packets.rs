@@ -2,7 +2,7 @@
 
 use segue_proto::base_station;
 use segue_proto::mobile_ip::{self, TUNNEL_HEADER_BYTES, Way};
-use segue_proto::tcp::Segment;
+use segue_proto::tcp::{Segment, SeqNumber};
 
 /// Names a packet under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,13 +73,19 @@ pub(super) enum Control {
     MobileIp(mobile_ip::Message),
     /// From one part of the scheme to another.
     Scheme(base_station::Message),
+    /// ICMP destination unreachable, for a connection end.
+    Unreachable { end: u32, quoted: SeqNumber },
 }
+
+/// IP header and ICMP header, with the quoted IP header and eight bytes behind it (RFC 792).
+const UNREACHABLE_BYTES: u32 = 56;
 
 impl Control {
     fn packet_bytes(&self) -> u32 {
         match self {
             Control::MobileIp(message) => message.packet_bytes(),
             Control::Scheme(message) => message.packet_bytes(),
+            Control::Unreachable { .. } => UNREACHABLE_BYTES,
         }
     }
 }

@@ -239,6 +239,9 @@ impl World<'_> {
 
     #[cold]
     pub(super) fn drop_at_node(&mut self, node: u32, cause: DropCause, id: PacketId) {
+        if cause == DropCause::NoAttachment {
+            self.report_unreachable(node, id);
+        }
         let bytes = self.packets.get(id).bytes;
         self.packets.remove(id);
         if let Some(roamer) = self.roamers.get_mut(node as usize) {

@@ -473,6 +473,7 @@ impl World<'_> {
                     self.note_undelivered(node, self.node_of_station(cell, to), PacketId(packet.handle));
                 }
                 let lost = self.data_of(node, PacketId(packet.handle));
+                self.report_unreachable(node, PacketId(packet.handle));
                 self.packets.remove(PacketId(packet.handle));
                 self.observe_station_drop(cell as u32, number, DropCause::RetryLimit, packet.bytes);
                 self.send_news(node, event.signal(), Source::Mac);
