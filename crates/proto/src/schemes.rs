@@ -14,6 +14,7 @@
 
 pub mod boosted_tcp;
 pub mod caceres_iftode;
+pub mod eln;
 pub mod freeze_tcp;
 pub mod ilc_tcp;
 pub mod link_loss;
@@ -33,7 +34,7 @@ use crate::time::{Duration, Instant};
 use crate::wifi::{Limits, RateControl};
 
 /// All schemes.
-pub const ALL: &[&Spec] = &[&none::SPEC, &ilc_tcp::SPEC, &boosted_tcp::SPEC, &wi_tcp::SPEC, &link_loss::SPEC, &freeze_tcp::SPEC, &caceres_iftode::SPEC, &tcp_lcd::SPEC, &segue::SPEC];
+pub const ALL: &[&Spec] = &[&none::SPEC, &ilc_tcp::SPEC, &boosted_tcp::SPEC, &wi_tcp::SPEC, &link_loss::SPEC, &freeze_tcp::SPEC, &eln::SPEC, &caceres_iftode::SPEC, &tcp_lcd::SPEC, &segue::SPEC];
 
 /// An entry of the table.
 #[derive(Debug)]
