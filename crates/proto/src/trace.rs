@@ -132,7 +132,7 @@ pub enum Event {
         /// Its care-of address; `None`: by ordinary routing.
         care_of: Option<Address>,
     },
-    /// A control message of Mobile IP left its sender.
+    /// A control message left its sender: of Mobile IP, of a scheme, or ICMP.
     MessageSent {
         /// Its name.
         message: &'static str,
