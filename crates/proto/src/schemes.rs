@@ -36,7 +36,20 @@ use crate::time::{Duration, Instant};
 use crate::wifi::{Limits, RateControl};
 
 /// All schemes.
-pub const ALL: &[&Spec] = &[&none::SPEC, &ilc_tcp::SPEC, &boosted_tcp::SPEC, &wi_tcp::SPEC, &link_loss::SPEC, &freeze_tcp::SPEC, &m_tcp::SPEC, &snoop::SPEC, &eln::SPEC, &caceres_iftode::SPEC, &tcp_lcd::SPEC, &segue::SPEC];
+pub const ALL: &[&Spec] = &[
+    &none::SPEC,
+    &ilc_tcp::SPEC,
+    &boosted_tcp::SPEC,
+    &wi_tcp::SPEC,
+    &link_loss::SPEC,
+    &freeze_tcp::SPEC,
+    &m_tcp::SPEC,
+    &snoop::SPEC,
+    &eln::SPEC,
+    &caceres_iftode::SPEC,
+    &tcp_lcd::SPEC,
+    &segue::SPEC,
+];
 
 /// An entry of the table.
 #[derive(Debug)]

@@ -222,7 +222,7 @@ impl BaseStation for Supervisor {
                 self.stop(|flow, _| flow.mobile.address == mobile);
                 self.flows.retain(|flow, _| flow.mobile.address != mobile);
             }
-            StationEvent::Arrived { .. } => {}
+            StationEvent::Arrived { .. } | StationEvent::HomeOf { .. } => {}
         }
     }
 
