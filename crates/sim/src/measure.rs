@@ -6,6 +6,9 @@
 mod absence;
 mod flow;
 mod link;
+mod between;
+mod instant;
+mod state;
 mod timeout;
 
 use segue_proto::params::{Param, Params};
@@ -33,6 +36,14 @@ pub const ALL: &[&Measure] = &[
     &absence::WINDOW_LEAST,
     &absence::WINDOW_AFTER,
     &link::DROPS,
+    &instant::INSTANT,
+    &between::ACKNOWLEDGED,
+    &between::RETRANSMISSIONS,
+    &between::ROUND_TRIP,
+    &between::SENT_WHILE_SUSPENDED,
+    &state::UNHEARD,
+    &state::FIRST_MISSING,
+    &state::WINDOW,
 ];
 
 /// An entry of the table.

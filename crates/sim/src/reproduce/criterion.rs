@@ -94,6 +94,9 @@ enum Check {
     PrintedImpossible { series: Series, base: f64, per_row: f64, arithmetic: String },
     /// Every *printed* value is above a bound that no run can exceed; ours must obey it. Gives the verdict "negative".
     PrintedBeyond { series: Series, max: f64, arithmetic: String },
+    /// What the paper says in words contradicts its own parameters; every value of ours lies in the range that they give.
+    /// Gives the verdict "negative".
+    ClaimImpossible { series: Series, min: f64, max: f64, arithmetic: String },
 }
 
 /// The mean; no number if one of them is none.
@@ -290,6 +293,15 @@ impl Check {
                 let margin = points.margin_over(*base, *per_row);
                 let expected = format!("{} at least {base} + {per_row} per row", series.name());
                 finding(margin >= 0.0, expected, format!("smallest margin {margin:.2}"))
+            }
+            Check::ClaimImpossible { series, min, max, arithmetic } => {
+                let points = measured(tables, series)?;
+                Finding {
+                    holds: points.values.iter().all(|value| inside(*value, Some(*min), Some(*max))),
+                    negative: true,
+                    expected: format!("{} from {min} to {max}: {arithmetic}", series.name()),
+                    measured: list(&points.values, 3),
+                }
             }
             Check::PrintedImpossible { series, base, per_row, arithmetic } => {
                 let paper = printed(tables, series)?.margin_over(*base, *per_row);
