@@ -337,10 +337,11 @@ fn ms(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
+#[derive(Clone, Copy)]
 enum Arrival {
-    AtAgent(usize, Towards, Segment),
-    AtMobile(Segment),
-    AtSender(Segment),
+    Agent(usize, Towards, Segment),
+    Mobile(Segment),
+    Sender(Segment),
 }
 
 /// A sender, 20 ms of wire to each of three agents, and a mobile host 5 ms from one of them or from none.
@@ -570,18 +571,18 @@ impl Net {
 
     fn take(&mut self, arrival: Arrival) {
         match arrival {
-            Arrival::AtAgent(_, Towards::Fixed, _) if self.mobile_at.is_none() => {}
-            Arrival::AtAgent(i, towards, mut segment) => {
+            Arrival::Agent(_, Towards::Fixed, _) if self.mobile_at.is_none() => {}
+            Arrival::Agent(i, towards, mut segment) => {
                 self.agents[i].handle_segment(FLOW, towards, &mut segment, self.now);
                 match towards {
                     Towards::Mobile => self.send_by_radio(i, segment),
-                    Towards::Fixed => self.fly(20, Arrival::AtSender(segment)),
+                    Towards::Fixed => self.fly(20, Arrival::Sender(segment)),
                 }
             }
-            Arrival::AtMobile(segment) => {
+            Arrival::Mobile(segment) => {
                 self.mobile.handle_segment(&segment, self.now, &mut *self.mobile_scheme);
             }
-            Arrival::AtSender(segment) => self.receive_at_sender(&segment),
+            Arrival::Sender(segment) => self.receive_at_sender(&segment),
         }
     }
 
@@ -590,7 +591,7 @@ impl Net {
         self.unlucky = self.unlucky.saturating_sub(1);
         if self.mobile_at == Some(i) && !unlucky {
             self.agents[i].handle_event(&StationEvent::Delivered { mobile: MOBILE }, self.now);
-            self.fly(5, Arrival::AtMobile(segment));
+            self.fly(5, Arrival::Mobile(segment));
         } else {
             let event = StationEvent::Undelivered { mobile: MOBILE, segment: Some((FLOW, segment)) };
             self.agents[i].handle_event(&event, self.now);
@@ -623,11 +624,11 @@ impl Net {
             if segment.len > 0 {
                 self.sent.push(self.now);
             }
-            self.fly(20, Arrival::AtAgent(self.way, Towards::Mobile, segment));
+            self.fly(20, Arrival::Agent(self.way, Towards::Mobile, segment));
         }
         while let Some(segment) = self.mobile.poll_transmit(self.now, &mut *self.mobile_scheme) {
             if let (Some(i), false) = (self.mobile_at, self.mute) {
-                self.fly(5, Arrival::AtAgent(i, Towards::Fixed, segment));
+                self.fly(5, Arrival::Agent(i, Towards::Fixed, segment));
             }
         }
         self.serve_list();
@@ -661,7 +662,7 @@ impl Net {
                 if self.lost_notices[i] > 0 {
                     self.lost_notices[i] -= 1;
                 } else {
-                    self.fly(20, Arrival::AtSender(segment));
+                    self.fly(20, Arrival::Sender(segment));
                 }
             }
             Output::Segment { towards: Towards::Mobile, segment, .. } => self.send_by_radio(i, segment),

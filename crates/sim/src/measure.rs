@@ -4,10 +4,10 @@
 //! measures in the columns of their tables.
 
 mod absence;
-mod flow;
-mod link;
 mod between;
+mod flow;
 mod instant;
+mod link;
 mod state;
 mod timeout;
 

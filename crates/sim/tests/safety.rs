@@ -15,7 +15,8 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
 use segue_proto::params::{Kind, Param};
 use segue_proto::queue;
-use segue_proto::schemes::{self, Spec};
+use segue_proto::schemes::{self, BuildHost, Spec};
+use segue_proto::signal::SignalKind;
 use segue_proto::tcp::{EndReason, Stats, profile, variant};
 use segue_proto::time::{Duration, Instant};
 use segue_proto::trace::{DropCause, Event};
@@ -100,8 +101,10 @@ proptest! {
     #[test]
     fn a_scheme_on_hosts_that_hears_of_nothing_leaves_tcp_alone(case in any_case()) {
         let with = case.without_outages(true);
-        if with.scheme.spec.base_station.is_some() {
-            // It acts on what it sees.
+        let spec = with.scheme.spec;
+        let hears_queues = |build: BuildHost| build(&with.scheme.params).hears(&SignalKind::DropProbability(1.0));
+        if spec.base_station.is_some() || spec.host_parts().any(hears_queues) {
+            // It acts on what it sees, or reports it.
             return Ok(());
         }
         prop_assert!(tcp_trace(&with, case.seed) == tcp_trace(&case.without_outages(false), case.seed));
@@ -155,14 +158,14 @@ fn trace(scenario: &Scenario, seed: u64) -> Vec<u8> {
     trace.finish().unwrap()
 }
 
-/// The trace but for what schemes hear: where they are attached is no trouble.
+/// The trace but for what schemes hear and order: where they are attached is no trouble.
 fn tcp_trace(scenario: &Scenario, seed: u64) -> Vec<Vec<u8>> {
-    let is_heard = |line: &&[u8]| line.windows(12).any(|word| word == b"signal-heard");
-    trace(scenario, seed)
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !is_heard(line))
-        .map(<[u8]>::to_vec)
-        .collect()
+    // What a scheme hears, and what it orders its MAC, is told of the node.
+    let of_connection = |line: &&[u8]| {
+        let place = line.split(|byte| *byte == b',').nth(1).unwrap_or_default();
+        place.contains(&b'/') || place.contains(&b'>')
+    };
+    trace(scenario, seed).split(|byte| *byte == b'\n').filter(of_connection).map(<[u8]>::to_vec).collect()
 }
 
 /// The trace and both tables.

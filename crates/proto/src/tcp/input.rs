@@ -177,7 +177,7 @@ impl Connection {
         if closed || self.probes > 0 || self.timers.persist != Instant::MAX {
             // The peer lives: patience starts anew, if anything is waited for. A window that only opens and closes, with
             // nothing acknowledged between, lives on nobody's patience.
-            let is_news = window == 0 || self.snd.opened_at != Some(ack);
+            let is_news = self.snd.opened_at != Some(ack);
             if self.timers.user != Instant::MAX && is_news {
                 self.timers.user = now + self.profile.user_timeout;
             }

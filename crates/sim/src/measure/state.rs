@@ -99,6 +99,9 @@ fn of(subject: &Subject<'_>, value: impl Fn(&State) -> Option<f64> + 'static) ->
     })
 }
 
+/// What is taken of a connection's state.
+type ValueOf = Box<dyn Fn(&State) -> Option<f64>>;
+
 struct State {
     mss: u32,
     /// First sending of each segment from the one that the receiver waits for on.
@@ -113,7 +116,7 @@ struct StateAt {
     receiver: Place,
     at: Instant,
     state: State,
-    value: Box<dyn Fn(&State) -> Option<f64>>,
+    value: ValueOf,
 }
 
 impl Probe for StateAt {
