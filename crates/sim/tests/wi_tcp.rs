@@ -59,7 +59,6 @@ static FORGED: Spec = Spec {
     mobile: wi_tcp::SPEC.mobile,
     fixed: wi_tcp::SPEC.fixed,
     base_station: Some(|_| Box::new(Forger::default())),
-    ..wi_tcp::SPEC
 };
 
 /// Adds a forged notice to each tenth ACK.
@@ -117,7 +116,7 @@ impl Observer for Watcher {
             Event::CommandExecuted { command: "resume" } => self.silent = false,
             Event::SegmentSent { len, .. } => self.sent_in_silence += u32::from(self.silent && len > 0),
             Event::TimeoutExpired { .. } | Event::LossDetected { .. } => {
-                (self.kept, self.ssthresh) = (None, None)
+                (self.kept, self.ssthresh) = (None, None);
             }
             Event::AckReceived { ssthresh, .. } => {
                 let same = self.kept.take().is_none_or(|kept| kept.total_cmp(&ssthresh).is_eq());
