@@ -100,7 +100,8 @@ pub enum StationEvent {
 /// What a base station's part sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
-    /// A segment of a connection, in the name of the end that `towards` does not name.
+    /// A segment of a connection, in the name of the end that `towards` does not name, or of the router which the
+    /// mobile host's socket has for that end ([`Peer::Router`](crate::schemes::Peer::Router)).
     Segment {
         /// The connection.
         flow: Flow,
@@ -138,6 +139,14 @@ pub trait BaseStation: fmt::Debug + Send {
 
     /// A segment passes.
     fn handle_segment(&mut self, flow: Flow, towards: Towards, segment: &mut Segment, now: Instant) -> Fate;
+
+    /// A segment that a mobile host has addressed to `router` in place of the other end
+    /// ([`Peer::Router`](crate::schemes::Peer::Router)) comes by, or has reached it. What nobody takes goes on to the
+    /// router, and is lost there.
+    fn handle_addressed(&mut self, router: Address, flow: Flow, segment: &Segment, now: Instant) -> Fate {
+        let _ = (router, flow, segment, now);
+        Fate::Forward
+    }
 
     /// The node has something to say.
     fn handle_event(&mut self, event: &StationEvent, now: Instant) {

@@ -16,6 +16,7 @@ pub mod boosted_tcp;
 pub mod caceres_iftode;
 pub mod eln;
 pub mod freeze_tcp;
+pub mod i_tcp;
 pub mod ilc_tcp;
 pub mod link_loss;
 pub mod m_tcp;
@@ -48,6 +49,7 @@ pub const ALL: &[&Spec] = &[
     &eln::SPEC,
     &caceres_iftode::SPEC,
     &tcp_lcd::SPEC,
+    &i_tcp::SPEC,
     &segue::SPEC,
 ];
 
@@ -144,6 +146,24 @@ pub enum Action {
         /// Where it is to be reached; its own address: at home.
         care_of: Address,
     },
+    /// With whom the socket of a connection of this host is connected.
+    SetPeer {
+        /// Which one.
+        connection: ConnectionId,
+        /// With whom.
+        peer: Peer,
+    },
+}
+
+/// With whom a socket is connected: to whom its segments go, and whose it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// The other end of the connection, as with plain TCP.
+    OtherEnd,
+    /// A router that stands for it.
+    Router(Address),
+    /// Nobody yet: nothing leaves, not even a SYN, and what arrives is discarded.
+    Nobody,
 }
 
 /// What a scheme may order a MAC to do.
@@ -188,6 +208,16 @@ pub trait Scheme: Hooks + fmt::Debug + Send {
     /// A connection of this host is about to open, or listens; this is what others call it.
     fn handle_flow(&mut self, connection: ConnectionId, flow: Flow, now: Instant) {
         let _ = (connection, flow, now);
+    }
+
+    /// As [`Scheme::handle_flow`], for a connection that listens.
+    fn handle_listener(&mut self, connection: ConnectionId, flow: Flow, now: Instant) {
+        self.handle_flow(connection, flow, now);
+    }
+
+    /// The application of this connection connects: its SYN leaves now, unless the answer is [`Action::SetPeer`].
+    fn handle_connect(&mut self, connection: ConnectionId, now: Instant) {
+        let _ = (connection, now);
     }
 
     /// Another part of the scheme, at `from`, has sent a message.

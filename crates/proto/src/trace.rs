@@ -158,6 +158,8 @@ pub enum DropCause {
     NoAttachment,
     /// An agent discarded it.
     Agent(DropReason),
+    /// No socket of the host, or no part of the scheme at the router, takes segments from its sender.
+    NoSocket,
 }
 
 impl DropCause {
@@ -171,6 +173,7 @@ impl DropCause {
             DropCause::RetryLimit => "retry-limit",
             DropCause::NoAttachment => "no-attachment",
             DropCause::Agent(reason) => reason.name(),
+            DropCause::NoSocket => "no-socket",
         }
     }
 }

@@ -73,7 +73,7 @@ impl LinkCounts {
             DropCause::Loss => self.dropped_loss += 1,
             DropCause::Outage => self.dropped_outage += 1,
             // Not on a wire.
-            DropCause::RetryLimit | DropCause::NoAttachment | DropCause::Agent(_) => {}
+            DropCause::RetryLimit | DropCause::NoAttachment | DropCause::Agent(_) | DropCause::NoSocket => {}
         }
     }
 }

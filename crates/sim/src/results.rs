@@ -106,9 +106,9 @@ pub struct FlowSummary {
     pub tcp: &'static str,
     /// When it opened.
     pub start: Instant,
-    /// When its last byte was acknowledged; `None` if it was not.
+    /// When its last byte was delivered and acknowledged; `None` if it was not.
     pub finished: Option<Instant>,
-    /// Payload bytes acknowledged.
+    /// Payload bytes acknowledged, of those delivered: what stands for the receiver may acknowledge earlier.
     pub acknowledged: u64,
     /// Payload bytes delivered in order at the receiver.
     pub delivered: u64,
@@ -196,7 +196,9 @@ impl Results {
             .iter()
             .zip(ends.chunks_exact(2))
             .map(|(flow, pair)| {
-                let sender = pair[0];
+                // A base station that stands for the receiver acknowledges what is still on its way.
+                let sender =
+                    EndSummary { acknowledged: pair[0].acknowledged.min(pair[1].delivered), ..pair[0] };
                 let completed = sender.finished.filter(|_| flow.bytes == Some(sender.acknowledged));
                 let until = completed.unwrap_or(ended).since(flow.start).as_secs_f64();
                 let bits = sender.acknowledged as f64 * 8.0;

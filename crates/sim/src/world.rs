@@ -318,9 +318,12 @@ impl<'a> World<'a> {
     fn deliver_packet(&mut self, here: u32, id: PacketId) {
         let packet = self.packets.get(id);
         if let Content::Segment { segment, end } = packet.content {
-            let p_max = packet.p_max;
+            if self.has_base_stations && self.ends[end as usize].node != here {
+                return self.deliver_addressed(here, id);
+            }
+            let (from, p_max) = (packet.from, packet.p_max);
             self.packets.free(id);
-            self.handle_segment(end, &segment, p_max);
+            self.handle_segment(end, from, &segment, p_max);
         } else {
             self.deliver_other(here, id);
         }
@@ -425,8 +428,7 @@ impl<'a> World<'a> {
                 self.note_first_cuts();
             }
             Appointment::Open { flow } => {
-                self.ends[2 * flow as usize].opened = true;
-                self.after(2 * flow);
+                self.open_flow(2 * flow);
             }
             Appointment::OutageBegins { outage, until } => self.begin_outage(outage, until),
             Appointment::OutageEnds { outage } => self.end_outage(outage),

@@ -216,7 +216,10 @@ impl Observer for Watcher {
                     DropCause::QueueEarly => 1,
                     DropCause::Loss => 2,
                     DropCause::Outage => 3,
-                    DropCause::RetryLimit | DropCause::NoAttachment | DropCause::Agent(_) => {
+                    DropCause::RetryLimit
+                    | DropCause::NoAttachment
+                    | DropCause::Agent(_)
+                    | DropCause::NoSocket => {
                         panic!("not on a wire")
                     }
                 };

@@ -104,6 +104,11 @@ impl Library {
         self.call(Call::Unlisten { port }, now)
     }
 
+    /// The application waits for this call no longer.
+    pub fn cancel(&mut self, call: CallId) {
+        self.pending.remove(&call.0);
+    }
+
     /// The application's socket of this connection is over.
     pub fn forget(&mut self, flow: Flow) {
         self.flows.remove(&flow);

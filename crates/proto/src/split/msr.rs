@@ -246,6 +246,13 @@ impl Msr {
         self.guests.values().flat_map(|guest| guest.splits.keys().copied()).collect()
     }
 
+    /// The connection of `mobile` that is `meant`, also if it runs elsewhere or is over.
+    pub fn lookup(&self, mobile: Address, meant: impl Fn(&Flow) -> bool) -> Option<Flow> {
+        let guest = self.guests.get(&mobile)?;
+        let all = guest.splits.keys().chain(guest.known.keys()).chain(&guest.dead);
+        all.copied().find(meant)
+    }
+
     fn running(&self) -> Vec<(Address, Flow)> {
         let of = |(mobile, guest): (&Address, &Guest)| {
             guest.splits.keys().map(|f| (*mobile, *f)).collect::<Vec<_>>()

@@ -1,7 +1,8 @@
 //! What a policy may order a connection to do at any time. No command moves `snd_una` or `rcv_nxt`.
 
 use super::cc::Window;
-use super::connection::{Connection, Control, State};
+use super::connection::{Connection, Control, EndReason, State};
+use super::hooks::NoHooks;
 use super::recovery::{DUP_THRESH, Recovery};
 use crate::time::Instant;
 use crate::trace::Event;
@@ -58,6 +59,13 @@ pub enum Command {
         /// How many.
         copies: u32,
     },
+    /// Opens a listening connection actively (RFC 9293 §3.10.1, OPEN in LISTEN): its application connects after all.
+    Open,
+    /// Ends a connection that is not open yet, as an answer of the network would. Nothing is sent.
+    Refuse {
+        /// What the application is told.
+        reason: EndReason,
+    },
 }
 
 /// What is sent first after a freeze, ilc-tcp A3.
@@ -96,14 +104,20 @@ impl Command {
             Command::ZeroWindow => "zero-window",
             Command::OpenWindow { .. } => "open-window",
             Command::SendDupAcks { .. } => "send-dup-acks",
+            Command::Open => "open",
+            Command::Refuse { .. } => "refuse",
         }
     }
 }
 
 impl Connection {
-    /// Carries out `command`; the driver then polls for segments. Ignored before the handshake is complete, after the
-    /// end, and where it makes no sense (a restore without a freeze).
+    /// Carries out `command`; the driver then polls for segments. Ignored where it makes no sense (a restore without a
+    /// freeze), after the end, and, but for those about opening, before the handshake is complete.
     pub fn execute(&mut self, command: Command, now: Instant) {
+        if matches!(command, Command::Open | Command::Refuse { .. }) {
+            self.execute_early(command, now);
+            return;
+        }
         if !self.state().is_synchronised() || self.state() == State::TimeWait || self.moving {
             return;
         }
@@ -135,6 +149,26 @@ impl Connection {
                 self.acks_due += 1 + dup_acks;
             }
             Command::SendDupAcks { copies } => self.acks_due += copies,
+            Command::Open | Command::Refuse { .. } => {}
+        }
+    }
+
+    /// What concerns a connection before its handshake.
+    fn execute_early(&mut self, command: Command, now: Instant) {
+        let is_ours = match command {
+            Command::Open => self.state() == State::Listen,
+            _ => matches!(self.state(), State::Listen | State::SynSent),
+        };
+        if !is_ours || self.end_reason().is_some() || self.moving {
+            return;
+        }
+        self.stats.interventions += 1;
+        self.emit(|| Event::CommandExecuted { command: command.name() });
+        if let Command::Refuse { reason } = command {
+            self.finish(reason, now, &mut NoHooks);
+        } else {
+            self.syn_due = true;
+            self.change_state(State::SynSent, now, &mut NoHooks);
         }
     }
 

@@ -112,6 +112,8 @@ pub enum EndReason {
     UserTimeout,
     /// Another host has it now; the peer noticed nothing.
     Moved,
+    /// The network has no way to the peer.
+    Unreachable,
 }
 
 impl EndReason {
@@ -123,6 +125,7 @@ impl EndReason {
             EndReason::Aborted => "aborted",
             EndReason::UserTimeout => "user-timeout",
             EndReason::Moved => "moved",
+            EndReason::Unreachable => "unreachable",
         }
     }
 }

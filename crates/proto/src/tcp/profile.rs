@@ -1,7 +1,8 @@
 //! Profiles: named sets of constants, one table.
 //!
-//! The `ns-` profiles are the defaults of three dates of ns-2, with which the papers were measured (observed on the
-//! real program; `validation/ns2/README.md` lists the observations). `rfc` is today's standards track.
+//! The `ns-` profiles are the defaults of three dates of ns-2, with which most of the papers were measured (observed on
+//! the real program; `validation/ns2/README.md` lists the observations). `bsd-net2` is what hosts ran when split
+//! connections were first measured. `rfc` is today's standards track.
 
 use crate::time::Duration;
 
@@ -184,8 +185,27 @@ const RFC: Profile = Profile {
     user_timeout: Duration::from_secs(300),
 };
 
+/// 4.3BSD's second networking release, by Wright, Stevens: TCP/IP Illustrated, Volume 2, chapters 24 to 29.
+const BSD_NET2: Profile = Profile {
+    name: "bsd-net2",
+    summary: "4.3BSD Net/2 of 1991: tick 0.5 s, min RTO 1 s, delayed ACK 0.2 s, 16 KB buffers",
+    window: 11,
+    initial_window: 1,
+    syn_timeout_cuts: true,
+    tick: Duration::from_millis(500),
+    max_rto: Duration::from_secs(64),
+    initial_rto: Duration::from_secs(6),
+    forget_srtt_above: Some(8),
+    limited_transmit: false,
+    cut: Cut::WindowWhole,
+    new_reno: NewRenoRules { impatient: false, ..RFC.new_reno },
+    // Twelve timeouts in a row: 1.5, 3, 6 … 64 s.
+    user_timeout: Duration::from_secs(542),
+    ..RFC
+};
+
 /// All profiles.
-pub const ALL: &[Profile] = &[NS_21B8, NS_21B9, NS_235, RFC];
+pub const ALL: &[Profile] = &[NS_21B8, NS_21B9, NS_235, BSD_NET2, RFC];
 
 impl Profile {
     /// The profile called `name`.

@@ -10,9 +10,10 @@ use segue_proto::schemes::none;
 use segue_proto::signal::{SignalKind, Source};
 use segue_proto::tcp::{ConnectionId, Segment};
 use segue_proto::time::Instant;
-use segue_proto::trace::Event;
+use segue_proto::trace::{DropCause, Event};
 
 use super::World;
+use super::flows::Socket;
 use super::packets::{Content, Control, EVERYBODY, Packet, PacketId};
 use super::roaming::Anchor;
 use crate::results::Place;
@@ -50,7 +51,11 @@ impl World<'_> {
             let is_mobile = self.nodes[node].mobile;
             if let Some(scheme) = &mut self.nodes[node].scheme {
                 let flow = if is_mobile { flow } else { Flow { mobile: flow.fixed, fixed: flow.mobile } };
-                scheme.handle_flow(ConnectionId(end), flow, Instant::ZERO);
+                if end.is_multiple_of(2) {
+                    scheme.handle_flow(ConnectionId(end), flow, Instant::ZERO);
+                } else {
+                    scheme.handle_listener(ConnectionId(end), flow, Instant::ZERO);
+                }
             }
         }
     }
@@ -121,6 +126,7 @@ impl World<'_> {
             return true;
         }
         let packet = self.packets.get(id);
+        let to = packet.to;
         let (Content::Segment { segment, end }, None) = (packet.content, packet.tunnel) else { return true };
         let mobile_end = match towards {
             Towards::Mobile => end,
@@ -131,7 +137,11 @@ impl World<'_> {
             return true;
         }
         let flow = self.flow_of(mobile_end);
+        let is_addressed = towards == Towards::Fixed && to != flow_end.peer_node;
         let Some(part) = &mut self.nodes[here as usize].base_station else { return true };
+        if is_addressed {
+            return self.show_addressed(here, to, flow, &segment, id);
+        }
         let mut changed = segment;
         let fate = part.handle_segment(flow, towards, &mut changed, self.now);
         if fate == Fate::Take {
@@ -146,6 +156,28 @@ impl World<'_> {
         self.nodes[here as usize].interventions += u64::from(fate == Fate::Take || changed != segment);
         self.serve_base_station(here);
         fate == Fate::Forward
+    }
+
+    /// The part at `here` is shown a segment that a mobile host has addressed to the router `to`. Whether it goes on.
+    fn show_addressed(&mut self, here: u32, to: u32, flow: Flow, segment: &Segment, id: PacketId) -> bool {
+        let Some(part) = &mut self.nodes[here as usize].base_station else { return true };
+        let fate = part.handle_addressed(address_of(to as usize), flow, segment, self.now);
+        if fate == Fate::Take {
+            self.packets.remove(id);
+            self.nodes[here as usize].interventions += 1;
+        }
+        self.serve_base_station(here);
+        fate == Fate::Forward
+    }
+
+    /// A segment has reached a router that a mobile host has addressed it to.
+    #[cold]
+    pub(super) fn deliver_addressed(&mut self, here: u32, id: PacketId) {
+        let Content::Segment { segment, end } = self.packets.get(id).content else { return };
+        let flow = self.flow_of(self.ends[end as usize].peer);
+        if self.show_addressed(here, here, flow, &segment, id) {
+            self.drop_at_node(here, DropCause::NoSocket, id);
+        }
     }
 
     /// A part at a base station hears of an event there.
@@ -251,9 +283,13 @@ impl World<'_> {
             Towards::Fixed => (mobile_end, fixed_end),
         };
         let sender = &self.ends[from as usize];
+        let source = match self.ends[mobile_end as usize].socket {
+            Socket::Router(router) if towards == Towards::Mobile => router,
+            _ => sender.node,
+        };
         let packet = Packet {
             content: Content::Segment { segment, end: to },
-            from: sender.node,
+            from: source,
             to: sender.peer_node,
             bytes: sender.connection.wire_bytes(&segment),
             tunnel: None,

@@ -1,16 +1,26 @@
 //! The flows of a run: connections, what they send, their timers, and what their scheme orders.
 
-use segue_proto::schemes::Action;
+use segue_proto::schemes::{Action, Peer};
 use segue_proto::signal::{Scope, Signal, SignalKind, Source};
 use segue_proto::tcp::{Config, Connection, ConnectionId, NoHooks, Segment, SeqNumber, State};
 use segue_proto::time::{Duration, Instant};
-use segue_proto::trace::Event;
+use segue_proto::trace::{DropCause, Event};
 
 use super::World;
 use super::agenda::Appointment;
 use super::packets::{Content, Packet};
 use crate::event_queue::Component;
 use crate::results::Place;
+use crate::scenario::mobile_ip::node_of;
+
+/// With whom the socket of an end is connected ([`Peer`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Socket {
+    OtherEnd,
+    /// A router's node.
+    Router(u32),
+    Nobody,
+}
 
 /// One end of a flow.
 #[derive(Debug)]
@@ -21,12 +31,14 @@ pub(super) struct FlowEnd {
     /// The other end.
     pub(super) peer: u32,
     pub(super) peer_node: u32,
+    /// With whom its socket is connected.
+    pub(super) socket: Socket,
     /// Plain TCP, whatever scheme its host carries.
     pub(super) plain: bool,
     /// When its pending event comes; [`Instant::MAX`] if there is none.
     pub(super) pending: Instant,
     pub(super) opened: bool,
-    /// When all data was acknowledged.
+    /// When all data was delivered and acknowledged.
     pub(super) finished: Option<Instant>,
     /// Nothing more is expected of the flow.
     pub(super) done: bool,
@@ -81,6 +93,7 @@ impl World<'_> {
                     node: node as u32,
                     peer: number + 1 - side,
                     peer_node: peer_node as u32,
+                    socket: Socket::OtherEnd,
                     plain: flow.plain,
                     pending: Instant::MAX,
                     opened: !is_sender,
@@ -98,10 +111,15 @@ impl World<'_> {
         }
     }
 
-    /// A segment arrives; no queue on its way was more likely to drop it than with `p_max`.
-    pub(super) fn handle_segment(&mut self, end: u32, segment: &Segment, p_max: f32) {
+    /// A segment arrives from node `from`; no queue on its way was more likely to drop it than with `p_max`.
+    pub(super) fn handle_segment(&mut self, end: u32, from: u32, segment: &Segment, p_max: f32) {
         let node = self.ends[end as usize].node;
         if self.nodes[node as usize].scheme.is_some() && !self.ends[end as usize].plain {
+            if !self.is_of_peer(end, from) {
+                let bytes = self.ends[end as usize].connection.wire_bytes(segment);
+                let event = Event::PacketDropped { cause: DropCause::NoSocket, bytes };
+                return self.observe(Place::Node(node as usize), event);
+            }
             self.tell_drop_probability(end, p_max);
         }
         let flow_end = &mut self.ends[end as usize];
@@ -110,6 +128,27 @@ impl World<'_> {
                 flow_end.connection.handle_segment(segment, self.now, scheme.as_mut());
             }
             _ => flow_end.connection.handle_segment(segment, self.now, &mut NoHooks),
+        }
+        self.after(end);
+    }
+
+    /// Whether the socket of `end` takes what comes from node `from`.
+    fn is_of_peer(&self, end: u32, from: u32) -> bool {
+        match self.ends[end as usize].socket {
+            Socket::OtherEnd => true,
+            Socket::Router(router) => from == router,
+            Socket::Nobody => false,
+        }
+    }
+
+    /// The application of an end connects.
+    pub(super) fn open_flow(&mut self, end: u32) {
+        let flow_end = &mut self.ends[end as usize];
+        flow_end.opened = true;
+        let node = flow_end.node;
+        if let (Some(scheme), false) = (&mut self.nodes[node as usize].scheme, flow_end.plain) {
+            scheme.handle_connect(ConnectionId(end), self.now);
+            self.carry_out_actions(node);
         }
         self.after(end);
     }
@@ -186,17 +225,20 @@ impl World<'_> {
         }
     }
 
-    /// Notes when the data of the sending end is acknowledged, and when nothing more is to be expected of its flow: it
+    /// Notes when the data of the sending end is delivered and acknowledged, and when nothing more is to be expected of its flow: it
     /// is closed, or all is acknowledged and the peer has given up and will never close.
     pub(super) fn note_progress(&mut self, sender: u32) {
-        let peer_over = self.ends[sender as usize + 1].connection.end_reason().is_some();
+        let peer = &self.ends[sender as usize + 1].connection;
+        let (peer_over, arrived) = (peer.end_reason().is_some(), peer.receiver().delivered());
         let flow_end = &mut self.ends[sender as usize];
         let connection = &flow_end.connection;
         if flow_end.done || !flow_end.opened {
             return;
         }
         let over = connection.end_reason().is_some();
-        if flow_end.finished.is_none() && (connection.all_acknowledged() || over) {
+        // Where a base station acknowledges for the peer, the data has still to arrive.
+        let complete = connection.all_acknowledged() && connection.acknowledged() <= arrived;
+        if flow_end.finished.is_none() && (complete || over) {
             flow_end.finished = Some(self.now);
         }
         let closed =
@@ -210,6 +252,11 @@ impl World<'_> {
     pub(super) fn transmit(&mut self, end: u32) {
         loop {
             let flow_end = &mut self.ends[end as usize];
+            let to = match flow_end.socket {
+                Socket::OtherEnd => flow_end.peer_node,
+                Socket::Router(router) => router,
+                Socket::Nobody => return,
+            };
             let retransmissions = flow_end.connection.stats().retransmissions;
             let segment = match &mut self.nodes[flow_end.node as usize].scheme {
                 Some(scheme) if !flow_end.plain => {
@@ -226,7 +273,7 @@ impl World<'_> {
                 }
             }
             let bytes = flow_end.connection.wire_bytes(&segment);
-            let (here, to, peer) = (flow_end.node, flow_end.peer_node, flow_end.peer);
+            let (here, peer) = (flow_end.node, flow_end.peer);
             let content = Content::Segment { segment, end: peer };
             let id = self.packets.insert(Packet { content, from: here, to, bytes, tunnel: None, p_max: 0.0 });
             self.send(here, to, id);
@@ -267,10 +314,15 @@ impl World<'_> {
                     self.learn_binding(node, host, care_of);
                     continue;
                 }
+                Action::SetPeer { connection, peer } => {
+                    self.connect_socket(connection.0, peer);
+                    continue;
+                }
             };
             let end = connection.0;
             self.ends[end as usize].connection.execute(command, self.now);
             self.transmit(end);
+            self.note_progress(end & !1);
             self.schedule_connection(end);
             if self.observer.is_some() {
                 self.observe_connection(end);
@@ -278,6 +330,22 @@ impl World<'_> {
         }
         let deadline = self.nodes[node as usize].scheme.as_ref().and_then(|scheme| scheme.poll_timeout());
         self.schedule_parts(node, deadline);
+    }
+
+    /// The socket of an end has another peer; what waited for one leaves.
+    fn connect_socket(&mut self, end: u32, peer: Peer) {
+        self.ends[end as usize].socket = match peer {
+            Peer::OtherEnd => Socket::OtherEnd,
+            Peer::Nobody => Socket::Nobody,
+            Peer::Router(router) => match node_of(router).filter(|node| *node < self.nodes.len()) {
+                Some(node) => Socket::Router(node as u32),
+                None => Socket::Nobody,
+            },
+        };
+        if self.ends[end as usize].opened {
+            self.transmit(end);
+            self.schedule_connection(end);
+        }
     }
 
     /// Sets the event of a node's parts of the scheme, unless it comes earlier.

@@ -544,9 +544,11 @@ impl World<'_> {
         self.note_reach(node, sender, true);
         let packet = self.packets.get(id);
         match packet.content {
-            Content::Segment { segment, end } if packet.to == node && packet.tunnel.is_none() => {
-                let p_max = packet.p_max;
-                self.handle_segment(end, &segment, p_max);
+            Content::Segment { segment, end }
+                if self.ends[end as usize].node == node && packet.tunnel.is_none() =>
+            {
+                let (from, p_max) = (packet.from, packet.p_max);
+                self.handle_segment(end, from, &segment, p_max);
             }
             _ if packet.to == EVERYBODY => {
                 if self.heeds(cell, number, from) {
