@@ -30,19 +30,24 @@ const DURATION: &str = "1_000_000 s";
 /// Leaves room for a flow that begins when all the others have ended.
 const LONGER: &str = "10_000_000 s";
 
+/// Schemes whose stations acknowledge for the peer. If one gives up and its reset is lost, an end that has had all
+/// acknowledgements waits for nothing, for ever; and data goes on arriving when the sender is done.
+const ACKNOWLEDGES_EARLY: &[&str] = &["i-tcp"];
+
 proptest! {
     #![proptest_config(config(4_000))]
     #[test]
     fn every_flow_ends_exactly_or_with_a_reason(case in any_case()) {
         let (scenario, mut watcher) = (case.scenario(), Watcher::default());
         let results = segue_sim::run_observed(&scenario, case.seed, &mut watcher);
-        prop_assert!(results.ended < Instant::ZERO + scenario.duration, "a silent hang");
+        let early = ACKNOWLEDGES_EARLY.contains(&scenario.scheme.spec.name);
+        prop_assert!(early || results.ended < Instant::ZERO + scenario.duration, "a silent hang");
         for (i, flow) in results.flows.iter().enumerate() {
             let bytes = scenario.flows[i].bytes.unwrap();
             prop_assert!(flow.acknowledged <= flow.delivered && flow.delivered <= bytes, "{flow:?}");
             if flow.finished.is_some() {
                 prop_assert_eq!((flow.acknowledged, flow.delivered), (bytes, bytes));
-            } else {
+            } else if !early {
                 let peer_gave_up = flow.end == Some(EndReason::Reset) && watcher.gave_up.contains(&(2 * i + 1));
                 prop_assert!(flow.end == Some(EndReason::UserTimeout) || peer_gave_up, "{flow:?}");
             }
@@ -77,8 +82,10 @@ proptest! {
             prop_assert!(under_way <= most_under_way, "direction {}: {}", direction, under_way);
         }
         // It has changed nothing for the others.
+        let early = ACKNOWLEDGES_EARLY.contains(&scenario.scheme.spec.name);
         for (a, b) in first.flows.iter().zip(&second.flows) {
-            prop_assert_eq!((a.finished, a.acknowledged), (b.finished, b.acknowledged));
+            prop_assert_eq!(a.finished, b.finished);
+            prop_assert!(early || a.acknowledged == b.acknowledged);
         }
     }
 }

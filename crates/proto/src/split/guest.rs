@@ -6,7 +6,7 @@ use super::message::Refusal;
 use super::msr::Packet;
 use super::relay::{Relay, Socket};
 use super::{Flow, Side};
-use crate::tcp::{Connection, EndReason};
+use crate::tcp::{Connection, EndReason, State};
 use crate::time::{Duration, Instant};
 
 /// One split connection here.
@@ -19,6 +19,8 @@ pub(super) struct Split {
     pub(super) passive: bool,
     /// The request has been answered from here.
     pub(super) answered: bool,
+    /// When a connection of the fixed host is offered again to the accept call that it was given to.
+    pub(super) offer_at: Instant,
 }
 
 impl Guest {
@@ -38,12 +40,27 @@ impl Split {
         }
     }
 
+    /// The accept call that has to be answered again, if it is time: the mobile host has not connected.
+    pub(super) fn take_offer(&mut self, resend: Duration, now: Instant) -> Option<u32> {
+        let is_open = self.wireless.state() == State::Listen && self.fixed.end_reason().is_none();
+        if !is_open {
+            self.offer_at = Instant::MAX;
+        }
+        if self.offer_at > now {
+            return None;
+        }
+        self.offer_at = now + resend;
+        self.request
+    }
+
     pub(super) fn is_over(&self) -> bool {
         self.fixed.is_over() && self.wireless.is_over()
     }
 
     pub(super) fn next_deadline(&self) -> Option<(Instant, &'static str)> {
-        let deadlines = [self.fixed.poll_timeout(), self.wireless.poll_timeout()];
+        let offer = (self.offer_at != Instant::MAX && !self.wireless.is_exported())
+            .then_some((self.offer_at, "connection not taken up"));
+        let deadlines = [self.fixed.poll_timeout(), self.wireless.poll_timeout(), offer];
         deadlines.into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 }

@@ -139,7 +139,17 @@ impl Library {
     /// Takes an answer; other messages are not for a library.
     pub fn handle_message<S>(&mut self, message: &Message<S>, _now: Instant) {
         let Message::Reply(Reply { mobile, id, result }) = message else { return };
-        if *mobile != self.mobile || self.pending.remove(id).is_none() {
+        if *mobile != self.mobile {
+            return;
+        }
+        if *result == Ok(Granted::Waits) {
+            // Only another router must be asked.
+            if let Some(pending) = self.pending.get_mut(id) {
+                pending.resend_at = Instant::MAX;
+            }
+            return;
+        }
+        if self.pending.remove(id).is_none() {
             return;
         }
         let call = CallId(*id);
@@ -148,7 +158,7 @@ impl Library {
                 self.flows.insert(flow);
                 Event::Opened { call, flow }
             }
-            Ok(Granted::Done) => Event::Done { call },
+            Ok(Granted::Done | Granted::Waits) => Event::Done { call },
             Err(refusal) => Event::Refused { call, refusal },
         });
     }
@@ -175,7 +185,8 @@ impl Library {
 
     /// When to call [`Self::handle_timeout`], and why.
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        self.pending.values().map(|pending| (pending.resend_at, "request unanswered")).min()
+        let next = self.pending.values().map(|pending| pending.resend_at).min()?;
+        (next != Instant::MAX).then_some((next, "request unanswered"))
     }
 
     fn call(&mut self, call: Call, now: Instant) -> CallId {

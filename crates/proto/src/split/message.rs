@@ -193,6 +193,8 @@ pub enum Granted {
     Opened(Flow),
     /// The router listens, or does so no more, or has taken note of the close.
     Done,
+    /// The accept call will be answered when there is a connection.
+    Waits,
 }
 
 /// Why a request came to nothing, i-tcp I11: what a socket call would have said.
@@ -278,7 +280,7 @@ impl<S: Captured> Message<S> {
             },
             Message::Reply(reply) => match reply.result {
                 Ok(Granted::Opened(_)) => 1 + FLOW,
-                Ok(Granted::Done) | Err(_) => 1,
+                Ok(Granted::Done | Granted::Waits) | Err(_) => 1,
             },
             Message::Greeting(greeting) => {
                 let endpoints = &greeting.endpoints;

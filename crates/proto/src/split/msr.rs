@@ -203,6 +203,10 @@ impl Msr {
             };
             split.fixed.handle_timeout(now, &mut NoHooks);
             split.wireless.handle_timeout(now, &mut NoHooks);
+            let offer = split.take_offer(self.config.handoff.resend, now);
+            if let Some(id) = offer {
+                self.reply(Reply { mobile, id, result: Ok(Granted::Opened(flow)) });
+            }
             self.pump(mobile, flow, now);
         }
         while let Some(done) = self.imports.iter().position(|(at, ..)| *at <= now) {
@@ -302,7 +306,9 @@ impl Msr {
                 if !guest.accepts.contains(&(port, id)) {
                     guest.accepts.push((port, id));
                 }
-                self.serve_accepts(mobile);
+                // So that it need not be asked again.
+                self.reply(Reply { mobile, id, result: Ok(Granted::Waits) });
+                self.serve_accepts(mobile, now);
                 None
             }
             Call::Accept { .. } => Some(Err(Refusal::BadPort)),
@@ -338,7 +344,8 @@ impl Msr {
     }
 
     /// Gives connections that fixed hosts have opened to the accept calls that wait.
-    fn serve_accepts(&mut self, mobile: Address) {
+    fn serve_accepts(&mut self, mobile: Address, now: Instant) {
+        let resend_at = now + self.config.handoff.resend;
         let Some(guest) = self.guests.get_mut(&mobile) else { return };
         let mut replies = Vec::new();
         guest.accepts.retain(|(port, id)| {
@@ -349,7 +356,7 @@ impl Msr {
             let Some((flow, split)) = guest.splits.iter_mut().find(|(flow, split)| open(flow, split)) else {
                 return true;
             };
-            (split.request, split.answered) = (Some(*id), true);
+            (split.request, split.answered, split.offer_at) = (Some(*id), true, resend_at);
             replies.push(Reply { mobile, id: *id, result: Ok(Granted::Opened(*flow)) });
             false
         });
@@ -381,6 +388,7 @@ impl Msr {
             request,
             passive,
             answered: false,
+            offer_at: Instant::MAX,
         };
         let flow = Flow { mobile, fixed, wireless };
         self.guests.entry(mobile.address).or_default().splits.insert(flow, split);
@@ -434,7 +442,10 @@ impl Msr {
         let buffer = self.config.send_buffer;
         let Some(guest) = self.guests.get_mut(&mobile) else { return };
         let Some(split) = guest.splits.get_mut(&flow) else { return };
-        split.relay.handle_socket(Side::Fixed, view(&split.fixed, buffer));
+        let mut fixed = view(&split.fixed, buffer);
+        // A socket that its peer has not connected to cannot be told of an end.
+        fixed.at_end &= split.wireless.state() != State::Listen;
+        split.relay.handle_socket(Side::Fixed, fixed);
         split.relay.handle_socket(Side::Wireless, view(&split.wireless, buffer));
         while let Some(action) = split.relay.poll_action() {
             match action {
@@ -461,7 +472,7 @@ impl Msr {
             (Some(_), Some(EndReason::Reset)) => self.refuse(flow, request, Refusal::ConnectionRefused),
             (Some(_), Some(EndReason::UserTimeout)) => self.refuse(flow, request, Refusal::TimedOut),
             (Some(id), _) if opened => self.reply(Reply { mobile, id, result: Ok(Granted::Opened(flow)) }),
-            _ => self.serve_accepts(mobile),
+            _ => self.serve_accepts(mobile, now),
         }
     }
 
@@ -537,6 +548,7 @@ impl Msr {
                 request: state.request,
                 passive: state.passive,
                 answered: false,
+                offer_at: if state.passive && state.request.is_some() { now } else { Instant::MAX },
             };
             if self.config.kick_mobile {
                 split.wireless.execute(Command::SendDupAcks { copies: 3 }, now);
