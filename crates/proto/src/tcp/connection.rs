@@ -250,6 +250,8 @@ pub struct Connection {
     pub(super) clock_offset: u32,
     /// Its state has been exported: it neither sends nor takes in anything.
     pub(super) moving: bool,
+    /// What was left of the retransmission timer and the user timeout at the export.
+    pub(super) left: [Option<Duration>; 2],
     pub(super) end: Option<EndReason>,
     /// Typed events, if somebody wants them.
     pub(super) trace: Option<Vec<Event>>,
@@ -314,6 +316,7 @@ impl Connection {
             last_ack_sent: 0,
             clock_offset: 0,
             moving: false,
+            left: [None; 2],
             end: None,
             trace: None,
             profile,

@@ -83,6 +83,10 @@ pub struct SendState {
     pub timed_out_at: Option<u64>,
     /// Zero-window probes sent since the window closed.
     pub probes: u32,
+    /// Time left until the retransmission timer expires, if it runs. It stands still until the import.
+    pub rto_left: Option<Duration>,
+    /// The same of the user timeout.
+    pub user_left: Option<Duration>,
 }
 
 /// The receiving half of a [`ConnectionState`].
@@ -137,7 +141,7 @@ pub enum Restart {
 
 impl ConnectionState {
     /// Bytes of the record without payload: the widths of the fields above, windows and times in 8 bytes.
-    const RECORD_BYTES: u64 = 10 + 123 + 41 + 28 + 8;
+    const RECORD_BYTES: u64 = 10 + 123 + 16 + 41 + 28 + 8;
 
     /// Bytes of stream that travel with it: the send buffer, what was not read, and what lies beyond holes.
     pub fn payload_bytes(&self) -> u64 {
@@ -156,6 +160,10 @@ impl Connection {
     /// Freezes the connection and captures its state (K1). Nothing leaves it any more and nothing is taken in, until
     /// [`Connection::thaw`]. Called again it gives the same state.
     pub fn export(&mut self, now: Instant) -> ConnectionState {
+        if !self.moving {
+            let left = |at: Instant| (at != Instant::MAX).then(|| at.since(now));
+            self.left = [left(self.timers.rto), left(self.timers.user)];
+        }
         self.moving = true;
         self.stop_timers();
         self.acks_due = 0;
@@ -190,6 +198,8 @@ impl Connection {
                 last_cut: snd.last_cut,
                 timed_out_at: snd.timed_out_at,
                 probes: self.probes,
+                rto_left: self.left[0],
+                user_left: self.left[1],
             },
             receive: self.rcv.capture(self.last_ack_sent, self.rcv_scale),
             rtt: self.rtt.capture(),
@@ -235,6 +245,7 @@ impl Connection {
         connection.last_ack_sent = state.receive.last_ack_sent;
         connection.rcv_scale = state.receive.rcv_scale;
         connection.rtt.establish(&state.rtt);
+        connection.left = [send.rto_left, send.user_left];
         connection.timestamps = state.timestamps.is_some();
         if let Some(stamps) = state.timestamps {
             connection.ts_recent = stamps.recent;
@@ -287,8 +298,13 @@ impl Connection {
         }
         self.acks_due = 1;
         self.arm_rto_plain(now);
+        // A host that moves more often than a backed-off timer expires would never retransmit.
+        let [rto_left, user_left] = std::mem::take(&mut self.left);
+        if let (Restart::AsItWas, Some(left), true) = (restart, rto_left, self.timers.rto != Instant::MAX) {
+            self.timers.rto = now + left;
+        }
         if self.snd.outstanding() > 0 {
-            self.timers.user = now + self.profile.user_timeout;
+            self.timers.user = now + user_left.unwrap_or(self.profile.user_timeout);
         }
     }
 }

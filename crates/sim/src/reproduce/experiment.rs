@@ -99,6 +99,13 @@ struct Derived {
     kind: Computation,
     of: String,
     against: String,
+    /// What the result is multiplied by.
+    #[serde(default = "one")]
+    factor: f64,
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -311,7 +318,9 @@ impl Prepared<'_> {
                 let found = measured.iter().find(|(n, _)| n == name);
                 found.map_or(vec![None; self.rows.len()], |(_, values)| values.clone())
             };
-            let compute = |(of, against): (Option<f64>, Option<f64>)| Some(derived.kind.of(of?, against?));
+            let compute = |(of, against): (Option<f64>, Option<f64>)| {
+                Some(derived.factor * derived.kind.of(of?, against?))
+            };
             let column = find(&derived.of).into_iter().zip(find(&derived.against)).map(compute).collect();
             measured.push((derived.name.clone(), column));
         }
