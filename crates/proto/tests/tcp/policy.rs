@@ -411,3 +411,22 @@ fn dup_ack_with(solo: &mut Solo, verdict: Verdict) -> Vec<u64> {
 fn windows(segments: &[Segment]) -> Vec<u16> {
     segments.iter().map(|s| s.window).collect()
 }
+
+#[test]
+fn a_listener_that_is_told_to_open_connects_and_one_that_is_refused_says_why() {
+    let config = || segue_proto::tcp::Config {
+        id: segue_proto::tcp::ConnectionId(1),
+        profile: plain(),
+        variant: segue_proto::tcp::Variant::named("reno").expect("a variant of the table"),
+        iss: segue_proto::tcp::SeqNumber(0),
+        auto_read: true,
+    };
+    let mut opened = Connection::listen(config());
+    opened.execute(Command::Open, at(0));
+    let syn = opened.poll_transmit(at(0), &mut NoHooks).expect("a SYN");
+    assert_eq!((syn.flags, opened.state()), (Flags::SYN, State::SynSent));
+    let mut refused = Connection::connect(config());
+    refused.execute(Command::Refuse { reason: EndReason::Unreachable }, at(0));
+    assert_eq!(refused.end_reason(), Some(EndReason::Unreachable));
+    assert_eq!((refused.poll_transmit(at(0), &mut NoHooks), refused.poll_timeout()), (None, None));
+}
