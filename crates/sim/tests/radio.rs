@@ -181,7 +181,7 @@ fn each_frame_is_lost_with_the_given_probability() {
     assert!((share - expected).abs() < 0.01, "{share} of the attempts failed, expected {expected}");
 }
 
-/// SPEC §4.5: RL is the number of repetitions, so a limit of RL + 1 attempts.
+/// \[Dalal §4\], link-loss D2: RL is the number of repetitions, so a limit of RL + 1 attempts.
 #[test]
 fn the_time_to_exhaust_the_retries_against_a_dead_link_is_that_of_the_spec() {
     let cases = [

@@ -51,7 +51,7 @@ fn agent_advertisement() {
         10, 2, 0, 1,            // care-of address
     ];
     check(advertisement, &bytes);
-    assert_eq!(bytes.len() + 20, 48, "ns-2 and SPEC §0.4: 48 B");
+    assert_eq!(bytes.len() + 20, 48, "as in ns-2: 48 B");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn registration_request() {
         1, 2, 3, 4, 5, 6, 7, 8,     // identification
     ];
     check(request, &bytes);
-    assert_eq!(bytes.len() + 28, 52, "ns-2 and SPEC §0.4: 52 B");
+    assert_eq!(bytes.len() + 28, 52, "as in ns-2: 52 B");
 }
 
 #[test]
